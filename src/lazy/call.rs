@@ -72,6 +72,11 @@ pub trait Typed: fmt::Debug + Send + Sync {
         None
     }
 
+    /// Returns the positions among this many elements; `None` if the data are not positions, or if one is out of range.
+    fn positions(&self, _size: usize) -> Option<Vec<usize>> {
+        None
+    }
+
     /// Returns the number of elements.
     fn count(&self) -> usize {
         1
@@ -326,7 +331,12 @@ impl Call {
 
     /// Returns an element of the type that the call was made with. Panics for another type.
     pub(crate) fn element<T: Element>(&self, parameter: &str) -> T {
-        self.data::<TypedElement<T>>(parameter).expect("an element of this type").0
+        self.given_element(parameter).expect("an element of this type")
+    }
+
+    /// Returns an element, if the argument is an element of this type.
+    pub(crate) fn given_element<T: Element>(&self, parameter: &str) -> Option<T> {
+        self.data::<TypedElement<T>>(parameter).map(|element| element.0)
     }
 
     /// Returns the data of a parameter, if it has this type.

@@ -44,6 +44,10 @@ impl<J: Position> Typed for TakenPositions<J> {
         Some(Request::new(of, (&self.0).into(), axis).map(|request| request.shape().clone()))
     }
 
+    fn positions(&self, size: usize) -> Option<Vec<usize>> {
+        Request::new(&[size], (&self.0).into(), None).ok()?.positions(size, size_of::<usize>()).ok()
+    }
+
     fn rank(&self) -> usize {
         self.0.shape().rank()
     }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::broadcast_operands::unlike;
+use super::call::Arg;
 use super::maps::members_of;
 use super::node::{Body, Form, Held};
 use super::plan::{Plan, Step};
@@ -105,6 +106,33 @@ impl<'a> View<'a> {
     pub fn members<T: Element>(self) -> Option<(&'a [T], bool)> {
         let isin = members_of::<T>(&self.step.node.work()?.call)?;
         Some((isin.members(), isin.invert))
+    }
+
+    /// Returns the element of a parameter, if its argument is an element of this type.
+    pub fn element<T: Element>(self, parameter: &str) -> Option<T> {
+        self.step.node.work()?.call.given_element(parameter)
+    }
+
+    /// Returns the positions of `take` among this many elements; `None` if one is out of range.
+    pub fn positions(self, size: usize) -> Option<Vec<usize>> {
+        match self.step.node.work()?.call.named("indices") {
+            Arg::Typed(data) => data.positions(size),
+            _ => None,
+        }
+    }
+
+    /// Returns the word of a parameter, or an empty text.
+    pub fn word(self, parameter: &str) -> &'a str {
+        self.step.node.work().map_or("", |work| work.call.word(parameter))
+    }
+
+    /// Returns the axes of the operand that a reduction or its gradient takes, in increasing order, and whether the
+    /// result keeps them with length 1; `None` for labels.
+    pub fn reduced(self) -> Option<(Vec<usize>, bool)> {
+        let axes = self.step.node.work()?.call.axes();
+        let operand = self.plan.steps[*self.step.inputs.first()?].node.shape.as_ref()?;
+        let reduced = axes.normalize(operand.rank()).ok()?;
+        axes.labels().is_none().then_some((reduced, axes.keeps_dims()))
     }
 
     /// Returns whether the step is elementwise, on the pattern of its inputs or on another pattern.

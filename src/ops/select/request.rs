@@ -43,7 +43,7 @@ impl<'a, J: Position> Request<'a, J> {
     }
 
     /// Returns the positions that the items name among `length` elements; the caller needs `item_bytes` more per item.
-    pub(super) fn positions(&self, length: usize, item_bytes: usize) -> Result<Vec<usize>> {
+    pub(crate) fn positions(&self, length: usize, item_bytes: usize) -> Result<Vec<usize>> {
         if let Some(positions) = self.take.of_mask()? {
             return Ok(positions);
         }

@@ -17,6 +17,9 @@ pub(crate) const MOST_ITEMS: u64 = 1 << 31;
 /// The largest number of workgroups on an axis of a dispatch.
 const MOST_GROUPS: u64 = 65_535;
 
+/// The number of workgroups that wait until the device gets them together.
+const MOST_PENDING: u64 = 4096;
+
 /// An adapter with its compiled kernels.
 pub(crate) struct Context {
     device: wgpu::Device,
@@ -25,8 +28,12 @@ pub(crate) struct Context {
     name: String,
     /// The bytes of the largest array that a kernel reads.
     most_bytes: u64,
+    /// A text in all kernels, and the text that replaces it.
+    altered: Option<(String, String)>,
     /// The compiled kernels, by text.
     pipelines: Mutex<HashMap<String, wgpu::ComputePipeline>>,
+    /// Kernels that are to run, in order, and the number of their workgroups.
+    pending: Mutex<Option<(wgpu::CommandEncoder, u64)>>,
     /// The cause, if the device is lost or has reported an error.
     failure: Arc<Mutex<Option<String>>>,
 }
@@ -64,7 +71,7 @@ pub(crate) fn with_capacity<T>(count: usize) -> Result<Vec<T>> {
     Ok(items)
 }
 
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -89,7 +96,7 @@ pub(crate) fn names() -> Vec<String> {
 
 impl Context {
     /// Opens the first adapter whose name contains `name`. No array may be larger than `most_bytes`.
-    pub(crate) fn new(name: &str, most_bytes: u64) -> Result<Self> {
+    pub(crate) fn new(name: &str, most_bytes: u64, altered: Option<(String, String)>) -> Result<Self> {
         let found = adapters().into_iter().find(|adapter| adapter.get_info().name.contains(name));
         let adapter = found.ok_or_else(|| {
             let names = names();
@@ -107,8 +114,8 @@ impl Context {
         device.set_device_lost_callback(move |reason, why| *locked(&lost) = Some(format!("{reason:?}: {why}")));
         device.on_uncaptured_error(Arc::new(move |error| *locked(&wrong) = Some(error.to_string())));
         let most_bytes = limits.max_storage_buffer_binding_size.min(limits.max_buffer_size).min(most_bytes);
-        let (name, pipelines) = (adapter.get_info().name, Mutex::default());
-        Ok(Context { device, queue, limits, name, most_bytes, pipelines, failure })
+        let (name, pipelines, pending) = (adapter.get_info().name, Mutex::default(), Mutex::default());
+        Ok(Context { device, queue, limits, name, most_bytes, altered, pipelines, pending, failure })
     }
 
     pub(crate) fn name(&self) -> &str {
@@ -145,7 +152,8 @@ impl Context {
 
     /// Returns an array of zeros.
     pub(crate) fn zeros(&self, count: u64) -> Result<Words> {
-        let size = 4 * count.max(1);
+        // A kernel needs one item, of two words at most.
+        let size = 4 * count.max(2);
         if size > self.most_bytes() {
             return Err(self.too_large(size));
         }
@@ -194,9 +202,11 @@ impl Context {
         let usage = wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST;
         let asked = wgpu::BufferDescriptor { label: None, size, usage, mapped_at_creation: false };
         let staging = self.device.create_buffer(&asked);
-        let mut encoder = self.device.create_command_encoder(&Default::default());
+        let mut pending = locked(&self.pending);
+        let (mut encoder, _) = self.encoder(&mut pending);
         encoder.copy_buffer_to_buffer(&words.buffer, offset, &staging, 0, size);
         self.queue.submit([encoder.finish()]);
+        drop(pending);
         staging.slice(..).map_async(wgpu::MapMode::Read, |_| ());
         let waited = self.device.poll(wgpu::PollType::wait_indefinitely());
         waited.map_err(|error| failed(error.to_string()))?;
@@ -230,27 +240,41 @@ impl Context {
         self.queue.write_buffer(&uniform, 0, bytemuck::cast_slice(&words));
         let mut entries = vec![wgpu::BindGroupEntry { binding: 0, resource: uniform.as_entire_binding() }];
         entries.extend(arrays.iter().zip(1..).map(|(words, binding)| {
-            let size = NonZeroU64::new(4 * words.count.max(1));
+            let size = NonZeroU64::new(4 * words.count.max(2));
             let bound = wgpu::BufferBinding { buffer: &words.buffer, offset: 0, size };
             wgpu::BindGroupEntry { binding, resource: wgpu::BindingResource::Buffer(bound) }
         }));
         let layout = pipeline.get_bind_group_layout(0);
         let asked = wgpu::BindGroupDescriptor { label: None, layout: &layout, entries: &entries };
         let bound = self.device.create_bind_group(&asked);
-        let mut encoder = self.device.create_command_encoder(&Default::default());
+        let mut pending = locked(&self.pending);
+        let (mut encoder, before) = self.encoder(&mut pending);
         let mut pass = encoder.begin_compute_pass(&Default::default());
         pass.set_pipeline(&pipeline);
         pass.set_bind_group(0, &bound, &[]);
         let wide = groups.min(MOST_GROUPS);
         pass.dispatch_workgroups(wide as u32, groups.div_ceil(wide) as u32, 1);
         drop(pass);
-        self.queue.submit([encoder.finish()]);
+        // Large work is handed over at once, so that its arrays do not wait for each other.
+        match before + groups {
+            all if all < MOST_PENDING => *pending = Some((encoder, all)),
+            _ => drop(self.queue.submit([encoder.finish()])),
+        }
         self.check()
+    }
+
+    /// Returns the encoder of the kernels that are to run, and the number of their workgroups. No other thread may hand
+    /// anything over before this encoder, so the lock is held until then.
+    fn encoder(&self, pending: &mut Option<(wgpu::CommandEncoder, u64)>) -> (wgpu::CommandEncoder, u64) {
+        pending.take().unwrap_or_else(|| (self.device.create_command_encoder(&Default::default()), 0))
     }
 
     /// Returns a kernel as the device runs it. A text is compiled once.
     fn pipeline(&self, kernel: &Kernel) -> Result<wgpu::ComputePipeline> {
-        let text = kernel.text(GROUP);
+        let mut text = kernel.text(GROUP);
+        if let Some((from, to)) = &self.altered {
+            text = text.replace(from, to);
+        }
         if let Some(found) = locked(&self.pipelines).get(&text) {
             return Ok(found.clone());
         }
@@ -258,9 +282,28 @@ impl Context {
         let source = wgpu::ShaderSource::Wgsl(text.as_str().into());
         let module =
             self.device.create_shader_module(wgpu::ShaderModuleDescriptor { label: Some(kernel.name), source });
+        let entries: Vec<_> = std::iter::once(wgpu::BufferBindingType::Uniform)
+            .chain(kernel.are_read_only().map(|read_only| wgpu::BufferBindingType::Storage { read_only }))
+            .zip(0..)
+            .map(|(ty, binding)| wgpu::BindGroupLayoutEntry {
+                binding,
+                visibility: wgpu::ShaderStages::COMPUTE,
+                ty: wgpu::BindingType::Buffer { ty, has_dynamic_offset: false, min_binding_size: None },
+                count: None,
+            })
+            .collect();
+        // A layout that wgpu derives leaves out the arrays that a kernel does not use.
+        let asked = wgpu::BindGroupLayoutDescriptor { label: Some(kernel.name), entries: &entries };
+        let arrays = self.device.create_bind_group_layout(&asked);
+        let asked = wgpu::PipelineLayoutDescriptor {
+            label: Some(kernel.name),
+            bind_group_layouts: &[Some(&arrays)],
+            ..Default::default()
+        };
+        let layout = self.device.create_pipeline_layout(&asked);
         let pipeline = self.device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
             label: Some(kernel.name),
-            layout: None,
+            layout: Some(&layout),
             module: &module,
             entry_point: Some("main"),
             compilation_options: Default::default(),

@@ -4,7 +4,7 @@ use bytemuck::checked::{CheckedBitPattern, try_pod_read_unaligned};
 use lacuna::{DType, Element, Result};
 
 use crate::context::{failed, with_capacity};
-use crate::kernel::Form;
+use crate::kernel::{Form, Kind};
 
 /// An element type that the device holds: `bool`, integers and floats.
 ///
@@ -19,9 +19,9 @@ pub trait DeviceElement: Element + sealed::Sealed {
     #[doc(hidden)]
     fn from_bytes(bytes: &[u8]) -> Result<Vec<Self>>;
 
-    /// Returns the key of a value in the order of all values, with one key for both zeros. Returns `None` for NaN.
+    /// Returns the bits of a value; the upper bits are zero.
     #[doc(hidden)]
-    fn device_key(self) -> Option<u64>;
+    fn bits(self) -> u64;
 }
 
 mod sealed {
@@ -39,7 +39,7 @@ fn read<T: CheckedBitPattern>(bytes: &[u8]) -> Result<Vec<T>> {
 }
 
 macro_rules! elements {
-    ($($type:ty, |$value:ident| $key:expr;)*) => {$(
+    ($($type:ty, $unsigned:ty;)*) => {$(
         impl sealed::Sealed for $type {}
 
         impl DeviceElement for $type {
@@ -53,40 +53,33 @@ macro_rules! elements {
                 read(bytes)
             }
 
-            fn device_key(self) -> Option<u64> {
-                let $value = self;
-                $key
+            fn bits(self) -> u64 {
+                bytemuck::cast::<$type, $unsigned>(self).into()
             }
         }
     )*};
 }
 
 elements! {
-    bool, |value| Some(value.into());
-    u8, |value| Some(value.into());
-    u16, |value| Some(value.into());
-    u32, |value| Some(value.into());
-    u64, |value| Some(value);
-    i8, |value| Some((value as u8).into());
-    i16, |value| Some((value as u16).into());
-    i32, |value| Some((value as u32).into());
-    i64, |value| Some(value as u64);
-    f32, |value| (!value.is_nan()).then(|| if value == 0.0 { 0 } else { value.to_bits().into() });
-    f64, |value| (!value.is_nan()).then(|| if value == 0.0 { 0 } else { value.to_bits() });
+    bool, u8; u8, u8; u16, u16; u32, u32; u64, u64; i8, u8; i16, u16; i32, u32; i64, u64; f32, u32; f64, u64;
 }
 
 /// Returns the bits of an element type, if the device holds it.
 pub(crate) fn form_of(dtype: DType) -> Option<Form> {
-    let (bits, is_float) = match dtype {
-        DType::Bool | DType::UInt8 | DType::Int8 => (8, false),
-        DType::UInt16 | DType::Int16 => (16, false),
-        DType::UInt32 | DType::Int32 => (32, false),
-        DType::UInt64 | DType::Int64 => (64, false),
-        DType::Float32 => (32, true),
-        DType::Float64 => (64, true),
+    let (bits, kind) = match dtype {
+        DType::Bool | DType::UInt8 => (8, Kind::Unsigned),
+        DType::UInt16 => (16, Kind::Unsigned),
+        DType::UInt32 => (32, Kind::Unsigned),
+        DType::UInt64 => (64, Kind::Unsigned),
+        DType::Int8 => (8, Kind::Signed),
+        DType::Int16 => (16, Kind::Signed),
+        DType::Int32 => (32, Kind::Signed),
+        DType::Int64 => (64, Kind::Signed),
+        DType::Float32 => (32, Kind::Float),
+        DType::Float64 => (64, Kind::Float),
         _ => return None,
     };
-    Some(Form { bits, is_float })
+    Some(Form { bits, kind })
 }
 
 /// Runs code with `$T` as the element type of a [`DType`]; `None` if the device does not hold the type.

@@ -8,18 +8,32 @@ use lacuna::{Error, Result};
 
 use crate::Gpu;
 use crate::context::{MOST_ITEMS, failed};
-use crate::element::{form_of, of_dtype};
-use crate::elementwise::{Class, classified, isin};
+use crate::element::form_of;
+use crate::fold::{Fold, Reduced};
+use crate::map::Map;
+use crate::median::Median;
+use crate::moves;
+use crate::outline::Outline;
 use crate::reduce::{MOST_KEPT, Reduction};
+use crate::sum::Sum;
 use crate::tensor::{Bytes, DeviceValue, uploaded_of};
 
 /// A step that the device takes.
 enum Step {
     /// A value that exists before the run.
     Leaf,
-    Classify(Class),
-    Isin,
-    Reduce(Reduction),
+    Map(Map),
+    /// A reduction to `bool`, by a bitmap of the result.
+    Marks(Reduction),
+    Fold(Fold, Reduced),
+    Sum(Sum, Reduced),
+    Median(Median, Reduced),
+    /// The gradient of `any` or of a sum.
+    Spread(Reduced),
+    /// A change of the format.
+    Format,
+    /// The elements at positions of the flattened operand.
+    Take(Vec<u64>),
 }
 
 /// The reason why a step runs on threads.
@@ -47,8 +61,8 @@ type Taken = std::result::Result<Step, Reason>;
 
 /// Returns whether a step that the device takes reads a value.
 fn is_read(plan: &Plan, steps: &[Taken], at: usize) -> bool {
-    let takes = |next: usize| matches!(&steps[next], Ok(Step::Classify(_) | Step::Isin | Step::Reduce(_)));
-    (at + 1..plan.count()).any(|next| takes(next) && plan.view(next).inputs() == [at])
+    let takes = |next: usize| steps[next].as_ref().is_ok_and(|step| !matches!(step, Step::Leaf));
+    (at + 1..plan.count()).any(|next| takes(next) && plan.view(next).inputs().contains(&at))
 }
 
 impl Gpu {
@@ -56,15 +70,13 @@ impl Gpu {
     fn layout(&self, plan: &Plan, slots: &[Option<Held>]) -> Vec<Taken> {
         let mut steps: Vec<Taken> = Vec::with_capacity(plan.count());
         for (at, slot) in slots.iter().enumerate().take(plan.count()) {
-            let step = match plan.view(at).inputs() {
-                [] => self.leaf(plan, at, slot.as_ref()).map(|()| Step::Leaf),
-                _ if slot.is_some() => self.leaf(plan, at, slot.as_ref()).map(|()| Step::Leaf),
-                &[operand] => match &steps[operand] {
-                    Ok(_) => self.step(plan, at, operand),
-                    Err(Reason::TooLarge(bytes)) => Err(Reason::TooLarge(*bytes)),
-                    Err(Reason::Why(_)) => Err(format!("%{operand} is not on the device").into()),
-                },
-                _ => Err(format!("{} is computed on threads", plan.view(at).name()).into()),
+            let inputs = plan.view(at).inputs();
+            let missing = inputs.iter().find_map(|&input| steps[input].as_ref().err().map(|reason| (input, reason)));
+            let step = match missing {
+                _ if inputs.is_empty() || slot.is_some() => self.leaf(plan, at, slot.as_ref()).map(|()| Step::Leaf),
+                Some((_, Reason::TooLarge(bytes))) => Err(Reason::TooLarge(*bytes)),
+                Some((input, Reason::Why(_))) => Err(format!("%{input} is not on the device").into()),
+                None => self.step(plan, at),
             };
             steps.push(step);
         }
@@ -94,63 +106,133 @@ impl Gpu {
         placed.downcast_ref::<DeviceValue>().filter(|value| value.gpu.is_same(self))
     }
 
-    /// Returns how the device computes a step of one operand.
-    fn step(&self, plan: &Plan, at: usize, operand: usize) -> Taken {
-        let (view, x) = (plan.view(at), plan.view(operand));
+    /// Returns how the device computes a step.
+    fn step(&self, plan: &Plan, at: usize) -> Taken {
+        let view = plan.view(at);
         let elsewhere = || Reason::Why(format!("{} is computed on threads", view.name()));
-        let form = x.dtype().and_then(form_of).ok_or_else(elsewhere)?;
-        if let Some(class) = Class::of(view.name()) {
-            return if form.is_float { Ok(Step::Classify(class)) } else { Err(elsewhere()) };
+        let dtypes: Option<Vec<_>> = view.inputs().iter().map(|&input| plan.view(input).dtype()).collect();
+        let dtypes = dtypes.ok_or_else(elsewhere)?;
+        if dtypes.iter().any(|&dtype| form_of(dtype).is_none()) {
+            return Err(elsewhere());
         }
-        match view.name() {
-            "isin" => Ok(Step::Isin),
-            "any" | "all" => self.reduction(plan, at, operand).map(Step::Reduce),
-            _ => Err(elsewhere()),
+        if matches!(view.name(), "to_coo" | "to_csr") {
+            return Ok(Step::Format);
+        }
+        if view.name() == "take" {
+            return self.take(plan, at);
+        }
+        if view.is_elementwise() {
+            return Map::of(view, &dtypes).map(Step::Map).ok_or_else(elsewhere);
+        }
+        match self.reduction(plan, at)? {
+            Some(step) => Ok(step),
+            None => Err(elsewhere()),
         }
     }
 
-    fn reduction(&self, plan: &Plan, at: usize, operand: usize) -> std::result::Result<Reduction, Reason> {
-        let (view, x) = (plan.view(at), plan.view(operand));
-        let shape = x.shape().ok_or("the lengths of its operand are not known")?;
-        let kept = view.kept().ok_or("labels are reduced on threads")?;
-        if view.shape().is_none_or(|found| found.rank() != kept.len()) {
-            return Err("axes that are kept with a length of 1 are computed on threads".into());
+    /// Returns the positions of `take`.
+    fn take(&self, plan: &Plan, at: usize) -> Taken {
+        let view = plan.view(at);
+        let shape = plan.view(view.inputs()[0]).shape().ok_or("the lengths of its operand are not known")?;
+        let size = shape.iter().try_fold(1_usize, |size, &length| size.checked_mul(length));
+        let size = size.ok_or("its operand has 2^64 positions")?;
+        let positions = view.positions(size).ok_or("its positions are checked on threads")?;
+        match (positions.len() as u64) < MOST_ITEMS && view.shape().is_some() {
+            true => Ok(Step::Take(positions.into_iter().map(|position| position as u64).collect())),
+            false => Err("it has 2^31 positions".into()),
         }
-        let reduction = Reduction { is_all: view.name() == "all", kept, counts_gaps: !view.is_stored() };
+    }
+
+    /// Returns how the device computes a reduction, or the gradient of one.
+    fn reduction(&self, plan: &Plan, at: usize) -> std::result::Result<Option<Step>, Reason> {
+        let view = plan.view(at);
+        let (name, operand) = (view.name(), plan.view(view.inputs()[0]));
+        let Some(form) = operand.dtype().and_then(form_of) else { return Ok(None) };
+        let (fold, sum) = (Fold::of(name, form), Sum::of(name));
+        let is_median = matches!(name, "median" | "nanmedian");
+        let is_spread = matches!(name, "any_backward" | "sum_backward");
+        if fold.is_none() && sum.is_none() && !is_median && !is_spread {
+            return Ok(None);
+        }
+        let shape = operand.shape().ok_or("the lengths of its operand are not known")?;
+        let (reduced, keeps_dims) = view.reduced().ok_or("labels are reduced on threads")?;
+        let kept: Vec<usize> = (0..shape.rank()).filter(|axis| !reduced.contains(axis)).collect();
+        let over = Reduced { kept, reduced, keeps_dims, counts_gaps: !view.is_stored() };
+        self.check(shape, &over)?;
+        if let ("any" | "all", false) = (name, keeps_dims) {
+            let kept = over.kept.clone();
+            let marks = Reduction { is_all: name == "all", kept, counts_gaps: over.counts_gaps };
+            if self.has_marks(shape, operand.format(), &marks) {
+                return Ok(Some(Step::Marks(marks)));
+            }
+        }
+        Ok(Some(match (fold, sum) {
+            (Some(fold), _) => Step::Fold(fold, over),
+            (_, Some(sum)) => Step::Sum(sum, over),
+            _ if is_spread => Step::Spread(over),
+            _ => {
+                let (skips_nan, is_lower) = (name == "nanmedian", view.word("even") == "lower");
+                Step::Median(Median { skips_nan, is_lower }, over)
+            }
+        }))
+    }
+
+    /// Checks that kernels can group the entries of a tensor.
+    fn check(&self, shape: &[usize], over: &Reduced) -> std::result::Result<(), Reason> {
+        // A kernel has one array per axis, and one more.
+        let most = MOST_KEPT.min(self.0.context.most_arrays().saturating_sub(1));
+        if shape.len() > most {
+            return Err(format!("it has more than {most} axes").into());
+        }
+        let cells = |axes: &[usize]| axes.iter().try_fold(1_u64, |cells, &axis| cells.checked_mul(shape[axis] as u64));
+        match (cells(&over.kept), cells(&over.reduced)) {
+            (Some(_), Some(_)) => Ok(()),
+            _ => Err("the result or a group has 2^64 positions".into()),
+        }
+    }
+
+    /// Returns whether a bitmap of the result fits the device. CSR is reduced so over its last axis.
+    fn has_marks(&self, shape: &[usize], format: &str, reduction: &Reduction) -> bool {
         let context = &self.0.context;
-        if x.format() == "csr" {
-            let is_last = shape.rank() > 1 && reduction.kept.iter().copied().eq(0..shape.rank() - 1);
-            let lanes = shape.lane_axes().iter().try_fold(1_usize, |lanes, &length| lanes.checked_mul(length));
-            let fits = lanes
-                .is_some_and(|lanes| 4 * (lanes as u64 + 1) <= context.most_bytes() && (lanes as u64) < MOST_ITEMS);
-            return match (is_last, fits) {
-                (true, true) => Ok(reduction),
-                (false, _) => Err("CSR is reduced over its last axis there, and over others on threads".into()),
-                (true, false) => Err("it has too many lanes".into()),
-            };
+        if format == "csr" {
+            let is_last = shape.len() > 1 && reduction.kept.iter().copied().eq(0..shape.len() - 1);
+            let lengths = &shape[..shape.len().saturating_sub(1)];
+            let lanes = lengths.iter().try_fold(1_u64, |lanes, &length| lanes.checked_mul(length as u64));
+            return is_last && lanes.is_some_and(|lanes| 4 * (lanes + 1) <= context.most_bytes() && lanes < MOST_ITEMS);
         }
         // A kernel has five arrays, and one per kept axis.
         let most = MOST_KEPT.min(context.most_arrays().saturating_sub(5));
-        match reduction.cells(shape, context.most_bytes()) {
-            _ if reduction.kept.len() > most => Err(format!("more than {most} axes are kept").into()),
-            Some(_) => Ok(reduction),
-            None => Err("a bitmap of the result does not fit the device".into()),
-        }
+        reduction.kept.len() <= most && reduction.cells(shape, context.most_bytes()).is_some()
     }
 
-    /// Computes a step, from its operand on the device.
-    fn computed(&self, plan: &Plan, at: usize, step: &Step, x: &DeviceValue) -> Result<DeviceValue> {
-        let view = plan.view(at);
-        let found = of_dtype!(x.dtype, T => match step {
-            Step::Leaf => Ok(x.clone()),
-            Step::Classify(class) => classified::<T>(x, *class, !view.is_stored()),
-            Step::Reduce(reduction) => reduction.of::<T>(x),
-            Step::Isin => match view.members::<T>() {
-                Some((members, invert)) => isin(x, members, invert, !view.is_stored()),
-                None => Err(failed("the set has another type")),
+    /// Computes a step from its operands on the device. `None` leaves the step to the threads.
+    fn computed(&self, plan: &Plan, at: usize, step: &Step, operands: &[&DeviceValue]) -> Result<Option<DeviceValue>> {
+        let x = operands[0];
+        let outline = |whole: &[usize]| Outline::of(plan, at, operands, whole);
+        let with = |over: &[usize], run: &dyn Fn(&Outline) -> Result<Option<DeviceValue>>| match outline(over) {
+            Some(outline) => run(&outline),
+            None => Ok(None),
+        };
+        match step {
+            Step::Leaf => Ok(Some(x.clone())),
+            Step::Format => moves::converted(x, plan.view(at).format()).map(Some),
+            Step::Take(positions) => match plan.view(at).shape() {
+                Some(shape) => moves::taken(x, positions, shape).map(Some),
+                None => Ok(None),
             },
-        });
-        found.unwrap_or_else(|| Err(failed("the device does not hold this type")))
+            Step::Map(map) => with(&[], &|outline| map.run(operands, outline)),
+            Step::Marks(marks) => {
+                let reduced = marks.reduced(&x.pattern.shape);
+                with(&reduced, &|outline| marks.run(x, outline).map(Some))
+            }
+            Step::Fold(fold, over) => with(&over.reduced, &|outline| fold.run(x, over, outline)),
+            Step::Sum(sum, over) => with(&over.reduced, &|outline| match sum.fold(x, over)? {
+                Some(fold) => fold.run(x, over, outline),
+                None => Ok(None),
+            }),
+            Step::Median(median, over) => with(&over.reduced, &|outline| median.run(x, over, outline)),
+            Step::Spread(over) => with(&[], &|outline| moves::spread(x, operands[1], over, outline)),
+        }
     }
 
     /// Returns the values on the device of all steps that it takes. A step for which the device has no room is left to
@@ -170,10 +252,11 @@ impl Gpu {
                     }
                 },
                 Ok(Step::Leaf) => Ok(None),
-                Ok(step) => match &values[view.inputs()[0]] {
-                    Some(x) => self.computed(plan, at, step, x).map(Some),
-                    None => Ok(None),
-                },
+                Ok(step) => {
+                    let operands: Option<Vec<&DeviceValue>> =
+                        view.inputs().iter().map(|&input| values[input].as_ref()).collect();
+                    operands.map_or(Ok(None), |operands| self.computed(plan, at, step, &operands))
+                }
                 Err(reason) if self.0.is_strict && !view.inputs().is_empty() => {
                     return Err(match reason {
                         Reason::Why(why) => failed(format!("%{at} is not computed on the device: {why}")),
@@ -182,6 +265,10 @@ impl Gpu {
                 }
                 Err(_) => Ok(None),
             };
+            let is_left = matches!(step, Ok(taken) if !matches!(taken, Step::Leaf)) && matches!(found, Ok(None));
+            if self.0.is_strict && is_left {
+                return Err(failed(format!("%{at} {} is left to threads, for these values", view.name())));
+            }
             values.push(match found {
                 Err(Error::TooLarge { .. } | Error::OutOfMemory { .. }) if !self.0.is_strict => None,
                 found => found?,

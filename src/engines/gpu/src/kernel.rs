@@ -22,11 +22,82 @@ pub(crate) enum Items {
     Pairs,
 }
 
-/// The bits of a value, and whether it is a float.
+/// The order of the values of a type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Unsigned,
+    Signed,
+    Float,
+}
+
+/// The bits of a value, and what they mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Form {
     pub(crate) bits: u32,
-    pub(crate) is_float: bool,
+    pub(crate) kind: Kind,
+}
+
+impl Form {
+    pub(crate) const F64: Form = Form { bits: 64, kind: Kind::Float };
+
+    pub(crate) fn is_float(self) -> bool {
+        self.kind == Kind::Float
+    }
+
+    fn items(self) -> Items {
+        if self.bits == 64 { Items::Pairs } else { Items::Words }
+    }
+
+    /// Returns the words that hold this many values.
+    pub(crate) fn words(self, count: u64) -> u64 {
+        (count * u64::from(self.bits)).div_ceil(32)
+    }
+
+    /// Returns the invocations of a kernel that writes this many values with [`Kernel::output`].
+    pub(crate) fn invocations(self, count: u64) -> u64 {
+        if self.bits == 64 { count } else { self.words(count) }
+    }
+
+    /// Returns the NaN of computed values, as an expression. Integers have none.
+    pub(crate) fn nan(self) -> &'static str {
+        if self.bits == 64 { "vec2(0u, 0x7ff80000u)" } else { "vec2(0u, 0x7fc00000u)" }
+    }
+
+    /// Returns the functions of values of this type:
+    ///
+    /// - `truthy_NAME` and `nan_NAME` test a value;
+    /// - `key_NAME` returns the key of a value, in the order of the numbers, with -0 before +0; `unkey_NAME` returns
+    ///   the value of a key;
+    /// - `even_key_NAME` returns the same key for both zeros.
+    fn functions(self, name: &str) -> String {
+        let (sign, exponent) =
+            (1u32 << (self.bits.min(32) - 1), if self.bits == 64 { 0x7ff0_0000u32 } else { 0x7f80_0000 });
+        let (truthy, nan) = match self.kind {
+            // The sign is left out: a negative zero is a zero.
+            Kind::Float => ("((v.y << 1u) | v.x) != 0u".into(), format!("is_above(v, {exponent}u)")),
+            _ => ("(v.y | v.x) != 0u".to_string(), "false".into()),
+        };
+        let (key, value) = match (self.kind, self.bits) {
+            (Kind::Unsigned, _) => ("v".into(), "k".into()),
+            (Kind::Signed, _) => (format!("vec2(v.x, v.y ^ {sign}u)"), format!("vec2(k.x, k.y ^ {sign}u)")),
+            (Kind::Float, 64) => (
+                "select(vec2(v.x, v.y ^ 0x80000000u), ~v, (v.y >> 31u) == 1u)".into(),
+                "select(~k, vec2(k.x, k.y ^ 0x80000000u), (k.y >> 31u) == 1u)".to_string(),
+            ),
+            (Kind::Float, _) => (
+                "select(vec2(0u, v.y ^ 0x80000000u), vec2(0u, ~v.y), (v.y >> 31u) == 1u)".into(),
+                "select(vec2(0u, ~k.y), vec2(0u, k.y ^ 0x80000000u), (k.y >> 31u) == 1u)".into(),
+            ),
+        };
+        format!(
+            "fn truthy_{name}(v: vec2<u32>) -> bool {{ return {truthy}; }}\n\
+             fn nan_{name}(v: vec2<u32>) -> bool {{ return {nan}; }}\n\
+             fn key_{name}(v: vec2<u32>) -> vec2<u32> {{ return {key}; }}\n\
+             fn unkey_{name}(k: vec2<u32>) -> vec2<u32> {{ return {value}; }}\n\
+             fn even_key_{name}(v: vec2<u32>) -> vec2<u32> {{\n\
+             \x20   return key_{name}(select(vec2(0u, 0u), v, truthy_{name}(v)));\n}}\n"
+        )
+    }
 }
 
 /// A kernel. `i` is the number of the invocation, `lane` its number in the workgroup `group`, and `param(k)` a
@@ -50,31 +121,46 @@ impl Kernel {
         self
     }
 
-    /// Adds an array of values, and the function `load(e)`, which returns the value of an entry.
-    pub(crate) fn values(self, form: Form) -> Self {
-        let items = if form.bits == 64 { Items::Pairs } else { Items::Words };
+    /// Adds an array of values, the function `load_NAME(e)`, which returns the value of an entry, and the
+    /// [functions](Form::functions) of its type.
+    pub(crate) fn values(self, name: &str, form: Form) -> Self {
         let load = match form.bits {
-            64 => "return values[e];".to_string(),
-            32 => "return vec2(0u, values[e]);".to_string(),
+            64 => format!("{name}[e]"),
+            32 => format!("vec2(0u, {name}[e])"),
             bits => {
-                let each = 32 / bits;
+                let (each, mask) = (32 / bits, (1u32 << bits) - 1);
+                format!("vec2(0u, ({name}[e / {each}u] >> ({bits}u * (e % {each}u))) & {mask}u)")
+            }
+        };
+        let load = format!("fn load_{name}(e: u32) -> vec2<u32> {{ return {load}; }}");
+        self.array(name, Access::Read, form.items()).function(&load).typed(name, form)
+    }
+
+    /// Adds the [functions](Form::functions) of a type.
+    pub(crate) fn typed(self, name: &str, form: Form) -> Self {
+        self.function(&form.functions(name))
+    }
+
+    /// Adds an array of `param(0)` values, and writes `value`, an expression of `e`, to each. An invocation writes one
+    /// word, or one value of two words.
+    pub(crate) fn output(self, form: Form, value: &str) -> Self {
+        let body = match form.bits {
+            64 => "if (i < param(0u)) { out[i] = value_of(i); }".to_string(),
+            32 => "if (i < param(0u)) { out[i] = value_of(i).y; }".into(),
+            bits => {
+                let (each, mask) = (32 / bits, (1u32 << bits) - 1);
                 format!(
-                    "return vec2(0u, (values[e / {each}u] >> ({bits}u * (e % {each}u))) & {}u);",
-                    (1u32 << bits) - 1
+                    "if (i * {each}u >= param(0u)) {{ return; }}\nvar word = 0u;\n\
+                     for (var k = 0u; k < {each}u; k++) {{\n\
+                     \x20   let e = i * {each}u + k;\n\
+                     \x20   if (e < param(0u)) {{ word |= (value_of(e).y & {mask}u) << ({bits}u * k); }}\n}}\n\
+                     out[i] = word;"
                 )
             }
         };
-        let truthy = match form.is_float {
-            // The sign is left out: a negative zero is a zero.
-            true => "return ((v.y << 1u) | v.x) != 0u;",
-            false => "return (v.y | v.x) != 0u;",
-        };
-        let exponent = if form.bits == 64 { "0x7ff00000u" } else { "0x7f800000u" };
-        let functions = format!(
-            "const EXPONENT = {exponent};\nfn load(e: u32) -> vec2<u32> {{ {load} }}\n\
-             fn truthy(v: vec2<u32>) -> bool {{ {truthy} }}\n{CLASSIFY}"
-        );
-        self.array("values", Access::Read, items).function(&functions)
+        self.array("out", Access::Write, form.items())
+            .function(&format!("fn value_of(e: u32) -> vec2<u32> {{ {value} }}"))
+            .body(&body)
     }
 
     /// Adds functions.
@@ -101,6 +187,11 @@ impl Kernel {
         self
     }
 
+    /// Returns for each array whether the kernel only reads it.
+    pub(crate) fn are_read_only(&self) -> impl Iterator<Item = bool> {
+        self.arrays.iter().map(|(_, access, _)| matches!(access, Access::Read))
+    }
+
     /// Returns the text, for workgroups of `group` invocations.
     pub(crate) fn text(&self, group: u32) -> String {
         let mut text = format!("@group(0) @binding(0) var<uniform> params: array<vec4<u32>, {}>;\n", PARAMS / 4);
@@ -115,6 +206,7 @@ impl Kernel {
         }
         text += &format!("const GROUP = {group}u;\n");
         text += "fn param(k: u32) -> u32 { return params[k / 4u][k % 4u]; }\n";
+        text += COMMON;
         text += &self.functions;
         text += "@compute @workgroup_size(GROUP)\nfn main(@builtin(local_invocation_index) lane: u32, \
                  @builtin(workgroup_id) group3: vec3<u32>, @builtin(num_workgroups) groups3: vec3<u32>) {\n\
@@ -125,40 +217,45 @@ impl Kernel {
     }
 }
 
-/// The classes of floats, by their bits.
-const CLASSIFY: &str = "
-fn is_nan(v: vec2<u32>) -> bool {
-    let magnitude = v.y & 0x7fffffffu;
-    return magnitude > EXPONENT || (magnitude == EXPONENT && v.x != 0u);
+/// Returns parameters, and the value with these bits, which a kernel has as `given()`.
+pub(crate) fn with_value(params: &[u32], form: Form, bits: u64) -> [u32; PARAMS] {
+    let mut all = [0; PARAMS];
+    all[..params.len()].copy_from_slice(params);
+    let [low, high] = if form.bits == 64 { [bits as u32, (bits >> 32) as u32] } else { [0, bits as u32] };
+    all[PARAMS - 2..].copy_from_slice(&[low, high]);
+    all
 }
-fn is_infinite(v: vec2<u32>) -> bool { return (v.y & 0x7fffffffu) == EXPONENT && v.x == 0u; }
-fn is_finite(v: vec2<u32>) -> bool { return (v.y & EXPONENT) != EXPONENT; }
-fn is_negative(v: vec2<u32>) -> bool { return (v.y >> 31u) == 1u; }
-";
 
-/// Returns a kernel that writes a byte for each value: whether `test`, an expression of the value `v`, holds. Parameter
-/// 0 is the number of values. An invocation writes one word.
-pub(crate) fn tests(kernel: Kernel, form: Form, test: &str) -> Kernel {
-    kernel
-        .values(form)
-        .array("answers", Access::Write, Items::Words)
-        .function(&format!("fn holds(v: vec2<u32>) -> bool {{ return {test}; }}"))
-        .body(
-            "
-let first = 4u * i;
-if (first >= param(0u)) { return; }
-var bytes = 0u;
-for (var k = 0u; k < 4u; k++) {
-    if (first + k < param(0u) && holds(load(first + k))) { bytes |= 1u << (8u * k); }
+/// Functions of all kernels, on pairs of words.
+const COMMON: &str = "
+fn is_less(a: vec2<u32>, b: vec2<u32>) -> bool { return a.y < b.y || (a.y == b.y && a.x < b.x); }
+fn is_same(a: vec2<u32>, b: vec2<u32>) -> bool { return a.x == b.x && a.y == b.y; }
+fn is_above(v: vec2<u32>, exponent: u32) -> bool {
+    let magnitude = v.y & 0x7fffffffu;
+    return magnitude > exponent || (magnitude == exponent && v.x != 0u);
 }
-answers[i] = bytes;",
-        )
+fn add(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
+    let low = a.x + b.x;
+    return vec2(low, a.y + b.y + select(0u, 1u, low < a.x));
 }
+fn sub(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> { return vec2(a.x - b.x, a.y - b.y - select(0u, 1u, a.x < b.x)); }
+// The product of two words, in halves of 16 bits.
+fn mul(a: u32, b: u32) -> vec2<u32> {
+    let low = (a & 0xffffu) * (b & 0xffffu);
+    let one = (a & 0xffffu) * (b >> 16u);
+    let other = (a >> 16u) * (b & 0xffffu);
+    let middle = (low >> 16u) + (one & 0xffffu) + (other & 0xffffu);
+    let high = (a >> 16u) * (b >> 16u) + (one >> 16u) + (other >> 16u) + (middle >> 16u);
+    return vec2((low & 0xffffu) | (middle << 16u), high);
+}
+fn given() -> vec2<u32> { return vec2(param(30u), param(31u)); }
+fn truth(holds: bool) -> vec2<u32> { return vec2(0u, select(0u, 1u, holds)); }
+";
 
 /// Returns a kernel that writes a bit for each of `param(0)` items: whether `holds(e)`, a function of `kernel`, is
 /// true.
 /// A workgroup reads eight items per invocation, side by side, and gathers the bits of a word in its own memory.
-pub(crate) fn bits_of(kernel: Kernel) -> Kernel {
+pub(crate) fn marks_of(kernel: Kernel) -> Kernel {
     kernel
         .array("bits", Access::Write, Items::Words)
         .function("var<workgroup> gathered: array<atomic<u32>, GROUP / 4u>;")
@@ -177,7 +274,7 @@ if (lane < GROUP / 4u && word * 32u < param(0u)) { bits[word] = atomicLoad(&gath
         )
 }
 
-/// The items that an invocation of [`bits_of`] reads.
+/// The items that an invocation of [`marks_of`] reads.
 pub(crate) const BITS_EACH: u64 = 8;
 /// The words that an invocation of [`sums`] and [`scan`] reads.
 pub(crate) const WORDS_EACH: u64 = 4;

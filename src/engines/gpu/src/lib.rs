@@ -15,18 +15,25 @@
 //! # Ok::<(), lacuna::Error>(())
 //! ```
 //!
-//! The device computes `isnan`, `isinf`, `isfinite`, `isposinf` and `isneginf` of floats, `isin` of all types that it
-//! holds, and `any` and `all`: of COO over any axes, of CSR over the last one. It holds `bool`, integers and floats of
-//! 32 and 64 bits, with coordinates of 32 bits. Kernels compute with integers only, so each result has the bits that
-//! `lacuna` returns on threads.
+//! The device computes tests, comparisons, reductions over any axes with exact sums and medians, `take`, and conversions.
+//! `docs/gpu.md` lists them. It holds `bool`, integers and floats of 32 and 64 bits, with
+//! coordinates of 32 bits. Kernels compute with integers only, so each result has the bits that `lacuna` returns on threads.
 
 mod context;
 mod element;
-mod elementwise;
 mod engine;
+mod fold;
+mod groups;
 mod kernel;
+mod map;
+mod median;
+mod moves;
+mod outline;
 mod ranks;
 mod reduce;
+mod self_test;
+mod sort;
+mod sum;
 mod tensor;
 
 use std::sync::Arc;
@@ -53,7 +60,7 @@ impl Gpu {
     ///
     /// # Errors
     ///
-    /// `Engine`: there is no adapter, or it does not open.
+    /// `Engine`: there is no adapter, it does not open, or its results differ from those of threads.
     pub fn new() -> Result<Self> {
         Gpu::named("")
     }
@@ -67,20 +74,31 @@ impl Gpu {
     ///
     /// # Errors
     ///
-    /// `Engine`: there is no such adapter, or it does not open.
+    /// `Engine`: there is no such adapter, it does not open, or its results differ from those of threads.
     pub fn named(name: &str) -> Result<Self> {
-        Gpu::opened(name, u64::MAX)
+        Gpu::opened(name, u64::MAX, None)
     }
 
     /// Opens the fastest adapter, as if it read at most `most_bytes` of an array.
     #[doc(hidden)]
     pub fn limited(most_bytes: u64) -> Result<Self> {
-        Gpu::opened("", most_bytes)
+        Gpu::opened("", most_bytes, None)
     }
 
-    fn opened(name: &str, most_bytes: u64) -> Result<Self> {
-        let context = Arc::new(Context::new(name, most_bytes)?);
-        Ok(Gpu(Arc::new(Device { context, is_strict: false })))
+    /// Opens the fastest adapter, as if it computed wrongly: with a text in all kernels replaced.
+    #[doc(hidden)]
+    pub fn altered(from: &str, to: &str) -> Result<Self> {
+        Gpu::opened("", u64::MAX, Some((from.into(), to.into())))
+    }
+
+    fn opened(name: &str, most_bytes: u64, altered: Option<(String, String)>) -> Result<Self> {
+        let is_altered = altered.is_some();
+        let context = Arc::new(Context::new(name, most_bytes, altered)?);
+        let gpu = Gpu(Arc::new(Device { context, is_strict: false }));
+        if most_bytes == u64::MAX {
+            self_test::check(&gpu, is_altered)?;
+        }
+        Ok(gpu)
     }
 
     /// Returns the same device as an engine that rejects a graph if a step would run on threads.

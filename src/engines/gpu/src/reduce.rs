@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use lacuna::{Axes, CooTensor, Result, Shape};
+use lacuna::{Result, Shape};
 
 use crate::context::{MOST_ITEMS, Size, Words};
-use crate::element::DeviceElement;
-use crate::kernel::{Access, BITS_EACH, Items, Kernel, bits_of};
+use crate::kernel::{Access, BITS_EACH, Items, Kernel, marks_of};
+use crate::outline::Outline;
 use crate::ranks::{Ranks, words_of_bits};
 use crate::tensor::{DevicePattern, DeviceValue, Layout};
 
@@ -24,10 +24,11 @@ pub(crate) struct Reduction {
 impl Reduction {
     /// Returns whether a value is a hit, as an expression.
     fn hit(&self) -> &'static str {
-        if self.is_all { "!truthy(load(e))" } else { "truthy(load(e))" }
+        if self.is_all { "!truthy_x(load_x(e))" } else { "truthy_x(load_x(e))" }
     }
 
-    fn reduced(&self, shape: &Shape) -> Vec<usize> {
+    /// Returns the axes that are reduced.
+    pub(crate) fn reduced(&self, shape: &Shape) -> Vec<usize> {
         (0..shape.rank()).filter(|axis| !self.kept.contains(axis)).collect()
     }
 
@@ -38,34 +39,20 @@ impl Reduction {
         (cells < MOST_ITEMS && 4 * cells <= most_bytes).then_some(cells)
     }
 
-    /// Returns the fill of the result: that of a tensor without entries.
-    fn fill<T: DeviceElement>(&self, x: &DeviceValue) -> Result<bool> {
-        let none = CooTensor::<T>::full(x.pattern.shape.clone(), x.fill())?;
-        let axes = Axes::from(self.reduced(&x.pattern.shape));
-        let found = match (self.is_all, self.counts_gaps) {
-            (false, true) => none.any(axes)?,
-            (true, true) => none.all(axes)?,
-            (false, false) => none.stored().any(axes)?,
-            (true, false) => none.stored().all(axes)?,
-        };
-        Ok(found.fill())
-    }
-
     /// Computes the result.
-    pub(crate) fn of<T: DeviceElement>(&self, x: &DeviceValue) -> Result<DeviceValue> {
+    pub(crate) fn run(&self, x: &DeviceValue, outline: &Outline) -> Result<DeviceValue> {
         let shape = &x.pattern.shape;
-        let fill = self.fill::<T>(x)?;
         let extent = self.reduced(shape).iter().fold(1_u64, |extent, &axis| extent.saturating_mul(shape[axis] as u64));
         // An unstored position decides the result of its group if the fill is a hit.
         let unstored = UnstoredHits {
-            are_hits: self.counts_gaps && x.fill::<T>().is_truthy() != self.is_all,
+            are_hits: self.counts_gaps && x.is_fill_truthy() != self.is_all,
             extent: u32::try_from(extent).unwrap_or(u32::MAX),
         };
         let (pattern, values) = match &x.pattern.layout {
             Layout::Coo(axes) => self.of_coords(x, axes, unstored)?,
             Layout::Csr { offsets, .. } => self.of_lanes(x, offsets, unstored)?,
         };
-        Ok(DeviceValue { pattern, ..x.with_values(values, fill) })
+        Ok(x.with(pattern, values, outline))
     }
 
     /// Computes the result of coordinates: a bit for each output element with an entry, and one for each with a hit.
@@ -108,7 +95,7 @@ impl Reduction {
             kernel = kernel.array(format!("axis{axis}"), Access::Read, Items::Words);
         }
         for name in ["stored", "hits", "counts"] {
-            kernel = if name == "stored" { kernel.values(x.form()) } else { kernel };
+            kernel = if name == "stored" { kernel.values("x", x.form()) } else { kernel };
             kernel = kernel.array(name, Access::Atomic, Items::Words);
         }
         // Most bits are set already. Reading a word is faster than an atomic write to it.
@@ -163,7 +150,7 @@ impl Reduction {
         let (context, nnz, lanes) = (&x.gpu.0.context, x.pattern.nnz, x.pattern.lanes());
         let bits = context.zeros(words_of_bits(nnz.into()))?;
         let holds = format!("fn holds(e: u32) -> bool {{ return {}; }}", self.hit());
-        let kernel = bits_of(Kernel::new("hits").values(x.form()).function(&holds));
+        let kernel = marks_of(Kernel::new("hits").values("x", x.form()).function(&holds));
         let size = Size::Invocations(u64::from(nnz).div_ceil(BITS_EACH));
         context.run(&kernel, &[&x.values, &bits], &[nnz], size)?;
         let hits = Ranks::new(context, bits)?;

@@ -2,16 +2,18 @@
 
 use std::any::Any;
 use std::marker::PhantomData;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use lacuna::lazy::Lazy;
 use lacuna::lazy::engine_api::{Held, OnDevice, placed};
 use lacuna::{CooPattern, CooTensor, CsrPattern, CsrTensor, DType, Element, Pattern, Result, Shape, Tensor};
 
 use crate::Gpu;
-use crate::context::{MOST_ITEMS, Size, Words, failed};
+use crate::context::{MOST_ITEMS, Size, Words, failed, locked};
 use crate::element::{DeviceElement, form_of, of_dtype};
-use crate::kernel::{Access, BITS_EACH, Form, Items, Kernel, bits_of};
+use crate::groups::{Groups, coords_of_csr};
+use crate::kernel::{Access, BITS_EACH, Form, Items, Kernel, marks_of};
+use crate::outline::{Outline, bits_of};
 use crate::ranks::{Ranks, words_of_bits};
 
 /// The index arrays of a pattern.
@@ -33,6 +35,10 @@ pub(crate) struct DevicePattern {
     pub(crate) layout: Layout,
     /// The lanes of CSR that have an entry.
     stored_lanes: OnceLock<Ranks>,
+    /// The coordinates of CSR.
+    coords: OnceLock<Vec<Words>>,
+    /// The groups of entries, by the axes that are kept.
+    groups: Mutex<Vec<(Vec<usize>, Arc<Groups>)>>,
 }
 
 /// A tensor on the device, of any format and element type.
@@ -48,7 +54,30 @@ pub(crate) struct DeviceValue {
 
 impl DevicePattern {
     pub(crate) fn new(shape: Shape, nnz: u32, layout: Layout) -> Arc<Self> {
-        Arc::new(DevicePattern { shape, nnz, layout, stored_lanes: OnceLock::new() })
+        let (stored_lanes, coords, groups) = Default::default();
+        Arc::new(DevicePattern { shape, nnz, layout, stored_lanes, coords, groups })
+    }
+
+    /// Returns one coordinate array per axis. Those of CSR are computed once.
+    pub(crate) fn coords(&self, gpu: &Gpu) -> Result<&[Words]> {
+        match (&self.layout, self.coords.get()) {
+            (Layout::Coo(coords), _) | (_, Some(coords)) => Ok(coords),
+            (Layout::Csr { offsets, columns }, None) => {
+                let found = coords_of_csr(&gpu.0.context, &self.shape, offsets, columns, self.nnz)?;
+                Ok(self.coords.get_or_init(|| found))
+            }
+        }
+    }
+
+    /// Returns the entries by their coordinates on the axes that are kept. They are grouped once.
+    pub(crate) fn groups(&self, gpu: &Gpu, kept: &[usize]) -> Result<Arc<Groups>> {
+        let mut known = locked(&self.groups);
+        if let Some((_, groups)) = known.iter().find(|(axes, _)| axes == kept) {
+            return Ok(Arc::clone(groups));
+        }
+        let groups = Arc::new(Groups::new(gpu, self, kept)?);
+        known.push((kept.to_vec(), Arc::clone(&groups)));
+        Ok(groups)
     }
 
     /// Returns the number of lanes of CSR.
@@ -67,7 +96,7 @@ impl DevicePattern {
             .array("offsets", Access::Read, Items::Words)
             .function("fn holds(e: u32) -> bool { return offsets[e + 1u] > offsets[e]; }");
         let size = Size::Invocations(lanes.div_ceil(BITS_EACH));
-        context.run(&bits_of(kernel), &[offsets, &bits], &[lanes as u32], size)?;
+        context.run(&marks_of(kernel), &[offsets, &bits], &[lanes as u32], size)?;
         let found = Ranks::new(context, bits)?;
         Ok(self.stored_lanes.get_or_init(|| found))
     }
@@ -79,14 +108,24 @@ impl DeviceValue {
         form_of(self.dtype).expect("the device holds this type")
     }
 
-    /// Returns a tensor with the same pattern.
-    pub(crate) fn with_values<U: DeviceElement>(&self, values: Words, fill: U) -> Self {
-        DeviceValue { values, dtype: U::DTYPE, fill: Arc::new(fill), ..self.clone() }
+    /// Returns a tensor on the same device.
+    pub(crate) fn with(&self, pattern: Arc<DevicePattern>, values: Words, outline: &Outline) -> Self {
+        let (dtype, fill) = (outline.dtype, Arc::clone(&outline.fill));
+        DeviceValue { gpu: self.gpu.clone(), pattern, dtype, values, fill }
+    }
+
+    /// Returns the bits of the fill.
+    pub(crate) fn fill_bits(&self) -> u64 {
+        bits_of(&self.fill, self.dtype)
     }
 
     /// Returns the fill. The type is that of the elements.
     pub(crate) fn fill<T: Element>(&self) -> T {
         *self.fill.downcast_ref().expect("the fill has the element type")
+    }
+
+    pub(crate) fn is_fill_truthy(&self) -> bool {
+        of_dtype!(self.dtype, T => self.fill::<T>().is_truthy()).unwrap_or(false)
     }
 
     fn fetch_as<T: DeviceElement>(&self) -> Result<Held> {

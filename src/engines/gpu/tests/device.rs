@@ -77,9 +77,23 @@ fn check_steps<P: DeviceFormat, T: DeviceElement>(gpu: &Gpu, x: &Tensor<P, T>, a
     for graph in [lazy.any(axes.to_vec()), lazy.all(axes.to_vec())] {
         check(gpu, &graph, told);
     }
+    check(gpu, &lazy.count_nonzero(axes.to_vec()), told);
+    let keep = || lacuna::Axes::from(axes.to_vec()).keep_dims();
+    check(gpu, &lazy.any(keep()), told);
+    check(gpu, &lazy.count_nonzero(keep()), told);
     let stored = lazy.stored();
+    check(gpu, &stored.count_nonzero(axes.to_vec()), told);
+    check(gpu, &stored.all(keep()), told);
     for graph in [stored.any(axes.to_vec()), stored.all(axes.to_vec())] {
         check(gpu, &graph, told);
+    }
+    let size: usize = x.shape().iter().product();
+    if size > 0 {
+        let positions: Vec<i64> = (0..2 * size as i64).map(|at| at * 7 % (2 * size as i64) - size as i64).collect();
+        check_strict(gpu, &lazy.take(positions.clone()), told);
+        check_strict(gpu, &lazy.take(lacuna::Take::from(positions).clip()), told);
+        let far = vec![0_i64, -1, 5, 1 << 40, 3, -9];
+        check_strict(gpu, &lazy.take(lacuna::Take::from(far).wrap()), told);
     }
     for invert in [false, true] {
         let set = || if invert { Isin::from(members).invert() } else { Isin::from(members) };
@@ -88,10 +102,218 @@ fn check_steps<P: DeviceFormat, T: DeviceElement>(gpu: &Gpu, x: &Tensor<P, T>, a
     }
 }
 
+/// Compares a graph on a strict device with the graph on threads: the same result, or an error on both.
+fn check_strict<P: Pattern, T: Element>(gpu: &Gpu, graph: &Lazy<Tensor<P, T>>, told: impl Fn() -> String) {
+    match (graph.on(gpu.strict()).collect(), graph.collect()) {
+        (Ok(found), Ok(expected)) => {
+            assert!(found.same_as(&expected), "{}: {graph:?}: {found:?} and not {expected:?}", told())
+        }
+        (Err(_), Err(_)) => {}
+        // Sums of floats whose exponents differ by more than a sum on the device has bits are left to the threads.
+        (Err(error), Ok(expected)) => {
+            assert!(["sum(", "mean("].iter().any(|name| format!("{graph:?}").contains(name)), "{graph:?}: {error}");
+            let found = graph.on(gpu).collect().unwrap();
+            assert!(found.same_as(&expected), "{}: {found:?} and not {expected:?}", told());
+        }
+        (Ok(found), Err(error)) => panic!("{}: {graph:?}: {found:?} and not {error}", told()),
+    }
+}
+
+/// Compares all steps of numbers on one tensor.
+macro_rules! check_numbers {
+    ($gpu:expr, $x:expr, $axes:expr, $number:expr, [$($float:ident)*]) => {{
+        let (gpu, x, axes): (&Gpu, _, &[usize]) = ($gpu, $x, $axes);
+        let lazy = gpu.upload(x).unwrap().lazy();
+        let told = || format!("{x:?} over {axes:?}");
+        let kept = || lacuna::Axes::from(axes.to_vec()).keep_dims();
+        macro_rules! over {
+            ($step:ident) => {
+                check_strict(gpu, &lazy.$step(axes.to_vec()), told);
+                check_strict(gpu, &lazy.$step(kept()), told);
+                check_strict(gpu, &lazy.stored().$step(axes.to_vec()), told);
+            };
+        }
+        over!(min);
+        over!(max);
+        over!(argmin);
+        over!(argmax);
+        over!(sum);
+        over!(mean);
+        over!(median);
+        over!(nanmedian);
+        $(over!($float);)*
+        check_strict(gpu, &lazy.nanmedian(lacuna::Nanmedian::from(axes.to_vec()).lower()), told);
+        check_strict(gpu, &lazy.less($number), told);
+        check_strict(gpu, &lazy.greater_equal($number), told);
+        check_strict(gpu, &lazy.stored().equal($number), told);
+        check_strict(gpu, &lazy.maximum($number), told);
+        check_strict(gpu, &lazy.sign(), told);
+        check_strict(gpu, &lazy.isreal(), told);
+        let other = lazy.minimum($number);
+        check_strict(gpu, &lazy.equal(&other), told);
+        check_strict(gpu, &lazy.not_equal(&other), told);
+        check_strict(gpu, &lazy.less_equal(&other), told);
+        check_strict(gpu, &lazy.stored().greater(&other.stored()), told);
+        check_strict(gpu, &lazy.maximum(&other), told);
+        check_strict(gpu, &lazy.isnan().not().where_(&lazy, &other), told);
+        check_strict(gpu, &lazy.greater($number).all(axes.to_vec()), told);
+    }};
+}
+
+macro_rules! check_all_numbers {
+    ($seed:expr, $type:ty, $values:expr, [$($float:ident)*] $(, $signed:ident)?) => {{
+        let Some(gpu) = gpu() else { return };
+        let (mut numbers, values): (_, &[$type]) = (Numbers($seed), &$values);
+        for rank in 0..9 {
+            let (x, axes) = (numbers.tensor(rank, values), numbers.axes(rank));
+            check_numbers!(&gpu, &x, &axes, values[1], [$($float)*]);
+            $(check_strict(&gpu, &x.lazy().$signed(), || format!("{x:?}"));)?
+            if rank > 0 {
+                let csr: CsrTensor<$type> = x.to_csr().unwrap();
+                check_numbers!(&gpu, &csr, &axes, values[1], [$($float)*]);
+                check_strict(&gpu, &gpu.upload(&csr).unwrap().lazy().to_coo(), || format!("{x:?}"));
+                check_strict(&gpu, &gpu.upload(&x).unwrap().lazy().to_csr(), || format!("{x:?}"));
+            }
+        }
+    }};
+}
+
+#[test]
+fn numbers_of_64_bits_equal_those_of_threads() {
+    let floats = [
+        0.0,
+        -0.0,
+        1.5,
+        -2.0,
+        f64::NAN,
+        f64::INFINITY,
+        f64::NEG_INFINITY,
+        5e-324,
+        -5e-324,
+        f64::MAX,
+        -f64::MAX,
+        3.0,
+        0.1,
+        f64::MIN_POSITIVE,
+        1e300,
+        -7.25,
+    ];
+    check_all_numbers!(21, f64, floats, [nansum nanmean nanmin nanmax nanargmin nanargmax], neg);
+    check_all_numbers!(22, f64, floats[..4], [nansum nanmean nanmin nanmax nanargmin nanargmax], abs);
+    check_all_numbers!(23, i64, [0, -1, i64::MIN, i64::MAX, 1 << 40, 3], [], neg);
+    check_all_numbers!(24, i64, [0, -1, 5, 3, -8], [], abs);
+    check_all_numbers!(25, u64, [0, 1, u64::MAX, 1 << 63, 3], []);
+}
+
+#[test]
+fn numbers_of_32_bits_equal_those_of_threads() {
+    let floats = [
+        0.0,
+        -0.0,
+        1.5,
+        -2.0,
+        f32::NAN,
+        f32::INFINITY,
+        f32::NEG_INFINITY,
+        1e-45,
+        -1e-45,
+        f32::MAX,
+        -f32::MAX,
+        3.0,
+        0.1,
+        f32::MIN_POSITIVE,
+        1e30,
+        -7.25,
+    ];
+    check_all_numbers!(31, f32, floats, [nansum nanmean nanmin nanmax nanargmin nanargmax], abs);
+    check_all_numbers!(32, f32, floats[..4], [nansum nanmean nanmin nanmax nanargmin nanargmax], neg);
+    check_all_numbers!(33, i32, [0, -1, i32::MIN, i32::MAX, 7], [], abs);
+    check_all_numbers!(34, u32, [0, 1, u32::MAX, 1 << 31], []);
+}
+
+#[test]
+fn narrow_numbers_equal_those_of_threads() {
+    check_all_numbers!(41, i8, [0, -1, i8::MIN, i8::MAX, 7], [], neg);
+    check_all_numbers!(42, u8, [0, 1, u8::MAX, 128], []);
+    check_all_numbers!(43, i16, [0, -1, i16::MIN, i16::MAX, 7], [], abs);
+    check_all_numbers!(44, u16, [0, 1, u16::MAX, 1 << 15], []);
+}
+
+/// Ordinary floats, of which sums and medians are rounded.
+#[test]
+fn rounded_floats_equal_those_of_threads() {
+    let Some(gpu) = gpu() else { return };
+    let mut numbers = Numbers(51);
+    for _ in 0..6 {
+        let values: Vec<f64> =
+            (0..40).map(|_| (numbers.below(1 << 31) as f64 - 1e9) * 2f64.powi(numbers.below(90) as i32 - 45)).collect();
+        let narrow: Vec<f32> = values.iter().map(|&value| value as f32).collect();
+        let (x, y) = (numbers.tensor(3, &values), numbers.tensor(3, &narrow));
+        for axes in [vec![], vec![0], vec![1], vec![0, 2], vec![0, 1, 2]] {
+            check_numbers!(&gpu, &x, &axes, 1.0, [nanmean]);
+            check_numbers!(&gpu, &y, &axes, 1.0, [nanmean]);
+        }
+    }
+}
+
+/// The gradients of sums, with upstream gradients of other patterns.
+#[test]
+fn gradients_equal_those_of_threads() {
+    let Some(gpu) = gpu() else { return };
+    let mut numbers = Numbers(61);
+    for round in 0..24 {
+        let rank = round % 6;
+        let (x, axes) = (numbers.tensor(rank, &[0.0, 1.0, f64::NAN]), numbers.axes(rank));
+        let shape = x.any(axes.clone()).unwrap().shape().clone();
+        let dense = numbers.tensor(rank, &[0.0, -0.0, 2.5, f64::NAN, -3.0]);
+        // Values of a pattern of its own: some entries of the result are missing, and others are extra.
+        let size: usize = shape.iter().product();
+        let kept: Vec<usize> = (0..size).filter(|_| numbers.below(2) == 0).collect();
+        let coords = (0..shape.rank()).map(|axis| {
+            let stride: usize = shape[axis + 1..].iter().product();
+            kept.iter().map(|position| (position / stride % shape[axis]) as u32).collect()
+        });
+        let pattern = CooPattern::new(shape.clone(), kept.len(), coords.collect()).unwrap();
+        let values = kept.iter().map(|&at| [2.5, -0.0, f64::NAN, -3.0][at % 4]).collect();
+        let upstream = Tensor::from_parts(pattern, values, dense.fill()).unwrap();
+        let (there, upstream_there) = (gpu.upload(&x).unwrap().lazy(), gpu.upload(&upstream).unwrap().lazy());
+        check_strict(&gpu, &there.sum(axes.clone()).gradient(&there, &upstream_there), || {
+            format!("{x:?} over {axes:?}")
+        });
+    }
+}
+
+/// Groups of more entries than an invocation reduces, over sorted and over other axes.
+#[test]
+fn large_groups_equal_those_of_threads() {
+    let Some(gpu) = gpu() else { return };
+    for count in [63_u32, 64, 65, 4096, 4097] {
+        let values: Vec<f64> = (0..count).map(|at| f64::from(at * 7919 % 1013) / 8.0 - 60.0).collect();
+        let rows = (0..count).map(|at| u32::from(at + 2 > count)).collect();
+        let x = CooTensor::new([3, count as usize + 3], vec![rows, (0..count).collect()], values, 0.0).unwrap();
+        for axes in [vec![0], vec![1], vec![0, 1]] {
+            check_numbers!(&gpu, &x, &axes, 1.0, [nansum]);
+            check_numbers!(&gpu, &x.to_csr().unwrap(), &axes, 1.0, [nansum]);
+        }
+    }
+}
+
+/// A group whose pieces are cut into pieces three times.
+#[test]
+fn a_vast_group_equals_that_of_threads() {
+    let Some(gpu) = gpu() else { return };
+    let values: Vec<f64> = (0..300_000).map(|at| f64::from(at % 1013 * 7919 % 1013) / 8.0 - 60.0).collect();
+    let x = CooTensor::new([300_000], vec![(0..300_000).collect()], values, 0.0).unwrap();
+    let lazy = gpu.upload(&x).unwrap().lazy();
+    check_strict(&gpu, &lazy.sum(0), || "sum".into());
+    check_strict(&gpu, &lazy.argmin(0), || "argmin".into());
+    check_strict(&gpu, &lazy.nanmedian(0), || "median".into());
+}
+
 fn check_types<T: DeviceElement>(seed: u64, values: &[T]) {
     let Some(gpu) = gpu() else { return };
     let mut numbers = Numbers(seed);
-    for round in 0..27 {
+    for round in 0..18 {
         let rank = round % 9;
         let (x, axes) = (numbers.tensor(rank, values), numbers.axes(rank));
         let members: Vec<T> =
@@ -172,15 +394,14 @@ fn other_steps_run_on_threads() {
     for _ in 0..10 {
         let x = numbers.tensor(2, &[0.0, 4.0, -1.0, f64::NAN]);
         let lazy = x.lazy();
-        check(&gpu, &lazy.isnan().any(1).not(), || "behind".into());
+        check(&gpu, &lazy.max(1).sqrt(), || "behind".into());
         check(&gpu, &lazy.sqrt().isnan().any(0), || "before".into());
-        check(&gpu, &lazy.any(lacuna::Axes::from(1).keep_dims()), || "kept".into());
         check(&gpu, &gpu.upload(&x).unwrap().lazy().sqrt().isnan(), || "of a tensor there".into());
     }
     let x = CooTensor::new([2, 2], vec![vec![0], vec![1]], vec![f64::NAN], 0.0).unwrap();
-    let explained = gpu.upload(&x).unwrap().lazy().isnan().any(1).not().on(&gpu).explain().unwrap();
+    let explained = gpu.upload(&x).unwrap().lazy().isnan().any(1).to_dense().on(&gpu).explain().unwrap();
     assert!(explained.contains("gpu: %1 isnan") && explained.contains("gpu: %2 any"), "{explained}");
-    assert!(explained.contains("threads: %3, as not is computed on threads"), "{explained}");
+    assert!(explained.contains("threads: %3, as dense is computed on threads"), "{explained}");
     let explained = x.lazy().isnan().on(&gpu).explain().unwrap();
     assert!(explained.contains("gpu: %0 is copied there, 16 bytes"), "{explained}");
 }
@@ -214,6 +435,39 @@ fn a_strict_engine_refuses_other_steps() {
 fn errors_name_what_was_looked_for() {
     let error = Gpu::named("no such adapter").unwrap_err();
     assert!(matches!(error, Error::Engine { engine: "gpu", .. }), "{error}");
+}
+
+/// A driver that computes wrongly is refused, and a kernel that does not compile is an error.
+#[test]
+fn wrong_kernels_are_refused() {
+    if gpu().is_none() {
+        return;
+    }
+    let refused = |from: &str, to: &str| match Gpu::altered(from, to) {
+        Err(Error::Engine { cause, .. }) => cause,
+        other => panic!("{from:?} as {to:?}: {other:?}"),
+    };
+    assert!(refused("fn main(", "fn main(]").contains("does not compile"));
+    // One change in each part of the kernels.
+    for (from, to) in [
+        ("a.y < b.y ||", "a.y <= b.y ||"),
+        ("select(0u, 1u, low < a.x)", "0u"),
+        ("magnitude > exponent", "magnitude >= exponent"),
+        ("before[first + k] = start + own[k]", "before[first + k] = start"),
+        ("sum[0] -= own[0];", ""),
+        ("partial[lane] = more;", ""),
+        ("(x.y & 0x7ff00000u) != 0x7ff00000u", "(x.y & 0x7fe00000u) != 0x7fe00000u"),
+        ("key_x(select(vec2(0u, 0u), v, truthy_x(v)))", "key_x(v)"),
+        ("offsets[i] = low;", "offsets[i] = low + 1u;"),
+        ("if (b[0] > a[0])", "if (b[0] >= a[0])"),
+        ("min(s[5], length(g))", "length(g)"),
+        ("rest || (bits.x & 1u) == 1u", "false"),
+        ("if (rank < below + gaps) { return gap; }", ""),
+        ("max(top - i32(PRECISION), 1 - exponent)", "max(top - i32(PRECISION), 0)"),
+        ("entries[at] = places[i] - 1u;", "entries[at] = places[i];"),
+    ] {
+        assert!(refused(from, to).contains("computes wrong results"), "{from}");
+    }
 }
 
 /// A lost device is an error of each later use, and the tensor in memory is unchanged.
@@ -258,11 +512,12 @@ fn steps_without_room_run_on_threads() {
         "{explained}"
     );
     assert!(!x.lazy().sqrt().on(&gpu).explain().unwrap().contains("copied"));
-    // Few entries, and a bitmap of the result that does not fit.
-    let wide = CooTensor::new([1 << 20, 2], vec![vec![7], vec![1]], vec![1.0], 0.0).unwrap();
-    check(&gpu, &wide.lazy().any(1), || "a wide result".into());
-    let explained = wide.lazy().any(1).on(&gpu).explain().unwrap();
-    assert!(explained.contains("a bitmap of the result does not fit the device"), "{explained}");
+    // Few entries, and a bitmap of the result that does not fit: the entries are sorted.
+    let wide = CooTensor::new([2, 1 << 20], vec![vec![0, 1], vec![7, 1]], vec![1.0, 0.0], 0.0).unwrap();
+    check(&gpu.strict(), &wide.lazy().any(0), || "a wide result".into());
+    // Offsets of so many lanes do not fit.
+    let tall = CooTensor::new([1 << 20, 2], vec![vec![7], vec![1]], vec![1.0], 0.0).unwrap();
+    check(&gpu, &tall.lazy().to_csr(), || "many lanes".into());
 }
 
 /// A tensor on one device is copied through memory for another engine.

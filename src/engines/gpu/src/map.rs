@@ -1,0 +1,218 @@
+//! Functions of each element, of one operand, or of two or three operands on one pattern.
+
+use std::sync::Arc;
+
+use lacuna::lazy::engine_api::View;
+use lacuna::{DType, Result};
+
+use crate::context::{Size, Words};
+use crate::element::{DeviceElement, form_of, of_dtype};
+use crate::kernel::{Access, Form, Items, Kernel, Kind, with_value};
+use crate::outline::Outline;
+use crate::tensor::DeviceValue;
+
+/// A function of each element.
+pub(crate) struct Map {
+    /// The value of the result, as an expression of the values `x`, `y` and `z` of the operands.
+    value: String,
+    /// Whether no result is the number, as an expression. Threads then report the error.
+    overflows: Option<&'static str>,
+    /// The sorted keys of the members of a set.
+    members: Option<Vec<u64>>,
+    /// The bits of the value `y`, if it is a number.
+    number: Option<u64>,
+}
+
+impl Map {
+    /// Returns the function of a step on operands of these types, if the device computes it.
+    pub(crate) fn of(view: View<'_>, dtypes: &[DType]) -> Option<Self> {
+        let forms: Vec<Form> = dtypes.iter().copied().map(form_of).collect::<Option<_>>()?;
+        match (&forms[..], view.name()) {
+            (&[form], "isin") => Map::isin(view, dtypes[0], form),
+            (&[form], "neg" | "abs") if form.kind == Kind::Signed => Some(Map::magnitude(form, view.name() == "neg")),
+            ([_], "not") if dtypes[0] == DType::Bool => Some(Map::new("truth(x.y == 0u)")),
+            (&[form], name) => match unary(name, form) {
+                Some(value) => Some(Map::new(value)),
+                None => Some(Map { number: Some(number(view, dtypes[0])?), ..Map::new(binary(name, form)?) }),
+            },
+            (&[x, _], name) if dtypes[0] == dtypes[1] => Some(Map::new(binary(name, x)?)),
+            (&[_, _, _], "where_") => Some(Map::new("select(z, y, x.y == 1u)")),
+            _ => None,
+        }
+    }
+
+    fn new(value: impl Into<String>) -> Self {
+        Map { value: value.into(), overflows: None, members: None, number: None }
+    }
+
+    /// Returns the negative or the magnitude of signed integers. That of the least one is not in the type.
+    fn magnitude(form: Form, is_negative: bool) -> Self {
+        let (negative, least) = match form.bits {
+            64 => ("sub(vec2(0u, 0u), x)", "x.x == 0u && x.y == 0x80000000u"),
+            32 => ("vec2(0u, 0u - x.y)", "x.y == 0x80000000u"),
+            16 => ("vec2(0u, (0u - x.y) & 0xffffu)", "x.y == 0x8000u"),
+            _ => ("vec2(0u, (0u - x.y) & 0xffu)", "x.y == 0x80u"),
+        };
+        let sign = form.bits.min(32) - 1;
+        let value =
+            if is_negative { negative.into() } else { format!("select(x, {negative}, (x.y >> {sign}u) == 1u)") };
+        Map { overflows: Some(least), ..Map::new(value) }
+    }
+
+    /// Returns whether an element is a member of a set. No NaN is a member.
+    fn isin(view: View<'_>, dtype: DType, form: Form) -> Option<Self> {
+        let (mut members, invert) = of_dtype!(dtype, T => keys(view.members::<T>()?))?;
+        members.sort_unstable();
+        members.dedup();
+        let bits = if form.bits == 64 { "x" } else { "vec2(x.y, 0u)" };
+        let member = format!("!nan_x(x) && is_member(select(vec2(0u, 0u), {bits}, truthy_x(x)))");
+        let value = if invert { format!("truth(!({member}))") } else { format!("truth({member})") };
+        Some(Map { members: Some(members), ..Map::new(value) })
+    }
+
+    /// Computes the result, on the pattern of the operands. `None` if an element does not have a result.
+    pub(crate) fn run(&self, operands: &[&DeviceValue], outline: &Outline) -> Result<Option<DeviceValue>> {
+        let (x, forms): (_, Vec<Form>) = (operands[0], operands.iter().map(|operand| operand.form()).collect());
+        if operands.iter().any(|operand| !Arc::ptr_eq(&operand.pattern, &x.pattern)) {
+            return Ok(None);
+        }
+        let (context, nnz) = (&x.gpu.0.context, x.pattern.nnz);
+        let Some(form) = form_of(outline.dtype) else { return Ok(None) };
+        let members = match &self.members {
+            // An empty array is none: the kernel has a member that it does not read.
+            Some(keys) if keys.is_empty() => Some(context.zeros(2)?),
+            Some(keys) => Some(context.upload(u64::bytes(keys))?),
+            None => None,
+        };
+        let (errors, out) = (context.zeros(1)?, context.zeros(form.words(nnz.into()))?);
+        let mut arrays: Vec<&Words> = operands.iter().map(|operand| &operand.values).collect();
+        arrays.extend(members.as_ref());
+        arrays.extend(self.overflows.map(|_| &errors));
+        arrays.push(&out);
+        let params =
+            with_value(&[nnz, self.members.as_ref().map_or(0, Vec::len) as u32], forms[0], self.number.unwrap_or(0));
+        context.run(&self.kernel(&forms, form), &arrays, &params, Size::Invocations(form.invocations(nnz.into())))?;
+        if self.overflows.is_some() && context.word(&errors, 0)? != 0 {
+            return Ok(None);
+        }
+        Ok(Some(x.with(Arc::clone(&x.pattern), out, outline)))
+    }
+
+    fn kernel(&self, forms: &[Form], out: Form) -> Kernel {
+        let mut kernel = Kernel::new("map");
+        let mut text = String::new();
+        for (name, &form) in ["x", "y", "z"].iter().zip(forms) {
+            kernel = kernel.values(&format!("of_{name}"), form);
+            kernel = if *name == "x" { kernel.typed("x", form) } else { kernel };
+            text += &format!("let {name} = load_of_{name}(e); ");
+        }
+        if self.number.is_some() {
+            text += "let y = given(); ";
+        }
+        if self.members.is_some() {
+            kernel = kernel.array("members", Access::Read, Items::Pairs).function(SEARCH);
+        }
+        if let Some(overflows) = self.overflows {
+            kernel = kernel.array("errors", Access::Atomic, Items::Words);
+            text += &format!("if ({overflows}) {{ atomicOr(&errors[0], 1u); }} ");
+        }
+        kernel.output(out, &format!("{text}return {};", self.value))
+    }
+}
+
+/// Returns the keys of the members of a set, and whether the test is inverted.
+fn keys<T: DeviceElement>((members, invert): (&[T], bool)) -> (Vec<u64>, bool) {
+    let numbers = members.iter().filter(|member| !member.isnan());
+    (numbers.map(|member| if member.is_truthy() { member.bits() } else { 0 }).collect(), invert)
+}
+
+/// Returns the bits of the number beside the operand.
+fn number(view: View<'_>, dtype: DType) -> Option<u64> {
+    of_dtype!(dtype, T => view.element::<T>("y").map(|number| number.bits()))?
+}
+
+/// Returns a function of the value `x`.
+fn unary(name: &str, form: Form) -> Option<String> {
+    let infinity = if form.bits == 64 { "0x7ff00000u" } else { "0x7f800000u" };
+    let is_infinite = format!("is_same(vec2(x.x, x.y & 0x7fffffffu), vec2(0u, {infinity}))");
+    let test = match (name, form.is_float()) {
+        ("isnan", _) => "nan_x(x)".into(),
+        ("isreal", _) | ("isfinite", false) => "true".into(),
+        ("isfinite", true) => format!("(x.y & {infinity}) != {infinity}"),
+        ("isinf" | "isposinf" | "isneginf", false) => "false".into(),
+        ("isinf", true) => is_infinite,
+        ("isposinf", true) => format!("is_same(x, vec2(0u, {infinity}))"),
+        ("isneginf", true) => format!("is_same(x, vec2(0u, {infinity} | 0x80000000u))"),
+        _ => return value_of_one(name, form),
+    };
+    Some(format!("truth({test})"))
+}
+
+/// Returns a function of the value `x` to its type.
+fn value_of_one(name: &str, form: Form) -> Option<String> {
+    let (one, minus_one) = match (form.bits, form.kind) {
+        (64, Kind::Float) => ("vec2(0u, 0x3ff00000u)", "vec2(0u, 0xbff00000u)"),
+        (_, Kind::Float) => ("vec2(0u, 0x3f800000u)", "vec2(0u, 0xbf800000u)"),
+        (64, _) => ("vec2(1u, 0u)", "vec2(0xffffffffu, 0xffffffffu)"),
+        _ => ("vec2(0u, 1u)", "vec2(0u, 0xffffffffu)"),
+    };
+    let sign = form.bits.min(32) - 1;
+    Some(match (name, form.kind) {
+        ("neg", Kind::Float) => "vec2(x.x, x.y ^ 0x80000000u)".into(),
+        ("abs", Kind::Float) => "vec2(x.x, x.y & 0x7fffffffu)".into(),
+        ("abs", Kind::Unsigned) => "x".into(),
+        ("not", Kind::Unsigned | Kind::Signed) => "~x".into(),
+        ("sign", Kind::Unsigned) => format!("select(x, {one}, truthy_x(x))"),
+        ("sign", _) => {
+            format!("select(x, select({one}, {minus_one}, (x.y >> {sign}u) == 1u), truthy_x(x) && !nan_x(x))")
+        }
+        _ => return None,
+    })
+}
+
+/// Returns a function of the values `x` and `y` of one type.
+fn binary(name: &str, form: Form) -> Option<String> {
+    let keys = "even_key_x(x), even_key_x(y)";
+    let swapped = "even_key_x(y), even_key_x(x)";
+    let numbers = "!nan_x(x) && !nan_x(y)";
+    let test = match name {
+        "equal" => format!("{numbers} && is_same({keys})"),
+        "not_equal" => format!("!({numbers} && is_same({keys}))"),
+        "less" => format!("{numbers} && is_less({keys})"),
+        "greater" => format!("{numbers} && is_less({swapped})"),
+        "less_equal" => format!("{numbers} && !is_less({swapped})"),
+        "greater_equal" => format!("{numbers} && !is_less({keys})"),
+        _ => return value_of_two(name, form),
+    };
+    Some(format!("truth({test})"))
+}
+
+/// Returns a function of the values `x` and `y` to their type.
+fn value_of_two(name: &str, form: Form) -> Option<String> {
+    let extreme = |chosen: &str| match form.is_float() {
+        true => format!("select({chosen}, {}, nan_x(x) || nan_x(y))", form.nan()),
+        false => chosen.into(),
+    };
+    Some(match (name, form.kind) {
+        ("minimum", _) => extreme("select(x, y, is_less(key_x(y), key_x(x)))"),
+        ("maximum", _) => extreme("select(x, y, is_less(key_x(x), key_x(y)))"),
+        ("bit_and", Kind::Unsigned | Kind::Signed) => "x & y".into(),
+        ("bit_or", Kind::Unsigned | Kind::Signed) => "x | y".into(),
+        ("bit_xor", Kind::Unsigned | Kind::Signed) => "x ^ y".into(),
+        ("copysign", Kind::Float) => "vec2(x.x, (x.y & 0x7fffffffu) | (y.y & 0x80000000u))".into(),
+        _ => return None,
+    })
+}
+
+/// The search of members. The key of a value is its bits; both zeros have the key 0.
+const SEARCH: &str = "
+fn is_member(key: vec2<u32>) -> bool {
+    // Invariant: members before `low` are less than the key, and members from `low + count` on are not.
+    var low = 0u;
+    var count = param(1u);
+    while (count > 0u) {
+        let half = count / 2u;
+        if (is_less(members[low + half], key)) { low += half + 1u; count -= half + 1u; } else { count = half; }
+    }
+    return low < param(1u) && is_same(members[low], key);
+}";
