@@ -138,6 +138,17 @@ impl Context {
         self.limits.max_storage_buffers_per_shader_stage as usize
     }
 
+    /// Submits the kernels that are pending, and waits for them.
+    pub(crate) fn wait(&self) -> Result<()> {
+        let mut pending = locked(&self.pending);
+        let (encoder, _) = self.encoder(&mut pending);
+        self.queue.submit([encoder.finish()]);
+        drop(pending);
+        let waited = self.device.poll(wgpu::PollType::wait_indefinitely());
+        waited.map_err(|error| failed(error.to_string()))?;
+        self.check()
+    }
+
     /// Gives the device up, as if it were lost.
     pub(crate) fn destroy(&self) {
         self.device.destroy();

@@ -1,19 +1,20 @@
 //! The engine: steps that the device takes run there, and other steps run on threads.
 
 use std::fmt::Write;
+use std::sync::{Mutex, PoisonError};
 
 use lacuna::lazy::Engine;
 use lacuna::lazy::engine_api::{Held, OnDevice, Plan, Sealed};
 use lacuna::{Error, Result};
 
 use crate::Gpu;
-use crate::context::{MOST_ITEMS, failed};
+use crate::context::{MOST_ITEMS, failed, locked};
 use crate::element::form_of;
 use crate::fold::{Fold, Reduced};
 use crate::map::Map;
 use crate::median::Median;
 use crate::moves;
-use crate::outline::Outline;
+use crate::outline::{Outline, without_entries};
 use crate::reduce::{MOST_KEPT, Reduction};
 use crate::sum::Sum;
 use crate::tensor::{Bytes, DeviceValue, uploaded_of};
@@ -280,9 +281,9 @@ impl Gpu {
 
 impl Sealed for Gpu {}
 
-impl Engine for Gpu {
-    fn values(&self, plan: &Plan, mut slots: Vec<Option<Held>>) -> Result<Vec<Held>> {
-        let values = self.run(plan, &slots)?;
+impl Gpu {
+    /// Computes the results from existing values and from values on the device.
+    fn finish(&self, plan: &Plan, mut slots: Vec<Option<Held>>, values: &[Option<DeviceValue>]) -> Result<Vec<Held>> {
         let is_read = |at: usize| {
             (at + 1..plan.count()).any(|next| values[next].is_none() && plan.view(next).inputs().contains(&at))
         };
@@ -293,6 +294,48 @@ impl Engine for Gpu {
             }
         }
         plan.finish(slots)
+    }
+}
+
+/// An engine that leaves the only result of a graph on the device.
+pub(crate) struct Keeper {
+    gpu: Gpu,
+    kept: Mutex<Option<DeviceValue>>,
+}
+
+impl Keeper {
+    pub(crate) fn new(gpu: &Gpu) -> Self {
+        Keeper { gpu: gpu.clone(), kept: Mutex::new(None) }
+    }
+
+    /// Returns the result. `None` if it was computed on threads.
+    pub(crate) fn kept(self) -> Option<DeviceValue> {
+        self.kept.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Sealed for Keeper {}
+
+impl Engine for Keeper {
+    /// Returns a tensor without entries in the place of a result on the device.
+    fn values(&self, plan: &Plan, slots: Vec<Option<Held>>) -> Result<Vec<Held>> {
+        let values = self.gpu.run(plan, &slots)?;
+        let value = plan.results().first().and_then(|&at| values[at].as_ref());
+        let Some(value) = value else { return self.gpu.finish(plan, slots, &values) };
+        let held = without_entries(value, value.pattern.shape.clone());
+        *locked(&self.kept) = Some(value.clone());
+        Ok(vec![held.unwrap_or_else(|| Err(failed("the device does not hold this type")))?])
+    }
+
+    fn explain(&self, plan: &Plan, slots: &[Option<Held>]) -> String {
+        self.gpu.explain(plan, slots)
+    }
+}
+
+impl Engine for Gpu {
+    fn values(&self, plan: &Plan, slots: Vec<Option<Held>>) -> Result<Vec<Held>> {
+        let values = self.run(plan, &slots)?;
+        self.finish(plan, slots, &values)
     }
 
     fn explain(&self, plan: &Plan, slots: &[Option<Held>]) -> String {

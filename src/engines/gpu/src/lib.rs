@@ -38,6 +38,7 @@ mod tensor;
 
 use std::sync::Arc;
 
+use lacuna::lazy::Lazy;
 use lacuna::{Result, Tensor};
 
 use context::Context;
@@ -119,6 +120,40 @@ impl Gpu {
     /// `Engine`: the device was lost, or the tensor has 2^31 entries or more.
     pub fn upload<P: DeviceFormat, T: DeviceElement>(&self, x: &Tensor<P, T>) -> Result<DeviceTensor<P, T>> {
         tensor::uploaded(self, x).map(DeviceTensor::of)
+    }
+
+    /// Computes a graph, and leaves the result on the device.
+    ///
+    /// If the last step runs on threads, its result is copied to the device.
+    ///
+    /// ```
+    /// use lacuna::CooTensor;
+    /// use lacuna_gpu::Gpu;
+    ///
+    /// let Ok(gpu) = Gpu::new() else { return Ok(()) }; // no adapter
+    /// let x = CooTensor::new([2, 3], vec![vec![0, 1], vec![2, 0]], vec![f64::NAN, 1.0], 0.0)?;
+    /// let missing = gpu.keep(&gpu.upload(&x)?.lazy().isnan())?;
+    /// assert_eq!(missing.nnz(), 2);
+    /// assert_eq!(missing.lazy().any(1).on(&gpu).collect()?, x.isnan()?.any(1)?);
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of the steps, and those of [`upload`](Gpu::upload).
+    pub fn keep<P: DeviceFormat, T: DeviceElement>(&self, graph: &Lazy<Tensor<P, T>>) -> Result<DeviceTensor<P, T>> {
+        let keeper = engine::Keeper::new(self);
+        let found = graph.on(&keeper).collect()?;
+        match keeper.kept() {
+            Some(value) => Ok(DeviceTensor::of(value)),
+            None => self.upload(&found),
+        }
+    }
+
+    /// Waits until the device has computed all that it was given.
+    #[doc(hidden)]
+    pub fn wait(&self) -> Result<()> {
+        self.0.context.wait()
     }
 
     /// Gives the device up, as if it were lost. Each later use is an error.

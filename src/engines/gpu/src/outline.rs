@@ -25,7 +25,7 @@ impl Outline {
         for (&input, operand) in plan.view(at).inputs().iter().zip(operands) {
             let cut = |(axis, &length): (usize, &usize)| if whole.contains(&axis) { length } else { length.min(1) };
             let shape: Shape = operand.pattern.shape.iter().enumerate().map(cut).collect();
-            slots[input] = Some(of_dtype!(operand.dtype, T => empty::<T>(operand, shape))?.ok()?);
+            slots[input] = Some(without_entries(operand, shape)?.ok()?);
         }
         let found = plan.value(at, slots).ok()?;
         let dtype = plan.view(at).dtype()?;
@@ -40,6 +40,10 @@ pub(crate) fn bits_of(element: &Held, dtype: DType) -> u64 {
 }
 
 /// Returns a tensor of the format and the fill of a value, without entries.
+pub(crate) fn without_entries(x: &DeviceValue, shape: Shape) -> Option<Result<Held>> {
+    of_dtype!(x.dtype, T => empty::<T>(x, shape))
+}
+
 fn empty<T: DeviceElement>(x: &DeviceValue, shape: Shape) -> Result<Held> {
     Ok(match x.pattern.layout {
         Layout::Coo(_) => Arc::new(CooTensor::<T>::full(shape, x.fill::<T>())?),

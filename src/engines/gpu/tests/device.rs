@@ -520,6 +520,24 @@ fn steps_without_room_run_on_threads() {
     check(&gpu, &tall.lazy().to_csr(), || "many lanes".into());
 }
 
+/// A result stays on the device, whatever computed it.
+#[test]
+fn results_are_kept_on_the_device() {
+    let Some(gpu) = gpu() else { return };
+    let mut numbers = Numbers(71);
+    for rank in 1..5 {
+        let x = numbers.tensor(rank, &[0.0, 1.0, 4.0, f64::NAN]);
+        let lazy = gpu.upload(&x).unwrap().lazy();
+        let kept = gpu.keep(&lazy.stored().maximum(0.5)).unwrap();
+        assert!(kept.download().unwrap().same_as(&x.stored().maximum(0.5).unwrap()));
+        check_strict(&gpu, &kept.lazy().nansum(0), || format!("{x:?}"));
+        let csr = gpu.upload(&x.to_csr().unwrap()).unwrap().lazy();
+        assert!(gpu.keep(&csr.sqrt()).unwrap().download().unwrap().same_as(&x.to_csr().unwrap().sqrt().unwrap()));
+        assert!(gpu.keep(&csr).unwrap().download().unwrap().same_as(&x.to_csr().unwrap()));
+    }
+    assert!(gpu.strict().keep(&gpu.upload(&numbers.tensor(2, &[1.0])).unwrap().lazy().sqrt()).is_err());
+}
+
 /// A tensor on one device is copied through memory for another engine.
 #[test]
 fn a_tensor_on_a_device_is_read_by_threads() {
