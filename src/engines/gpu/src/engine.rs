@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::sync::{Mutex, PoisonError};
 
 use lacuna::lazy::Engine;
-use lacuna::lazy::engine_api::{Held, OnDevice, Plan, Sealed};
+use lacuna::lazy::engine_api::{Held, OnDevice, Plan, Sealed, View};
 use lacuna::{Error, Result};
 
 use crate::Gpu;
@@ -59,6 +59,17 @@ impl From<&str> for Reason {
 
 /// A step that the device takes, or the reason why not.
 type Taken = std::result::Result<Step, Reason>;
+
+/// Returns the positions of `take` from a tensor with these lengths.
+fn take(view: View<'_>, shape: &[usize]) -> Taken {
+    let size = shape.iter().try_fold(1_usize, |size, &length| size.checked_mul(length));
+    let size = size.ok_or("its operand has 2^64 positions")?;
+    let positions = view.positions(size).ok_or("its positions are checked on threads")?;
+    match (positions.len() as u64) < MOST_ITEMS && view.shape().is_some() {
+        true => Ok(Step::Take(positions.into_iter().map(|position| position as u64).collect())),
+        false => Err("it has 2^31 positions".into()),
+    }
+}
 
 /// Returns whether a step that the device takes reads a value.
 fn is_read(plan: &Plan, steps: &[Taken], at: usize) -> bool {
@@ -116,31 +127,17 @@ impl Gpu {
         if dtypes.iter().any(|&dtype| form_of(dtype).is_none()) {
             return Err(elsewhere());
         }
-        if matches!(view.name(), "to_coo" | "to_csr") {
-            return Ok(Step::Format);
+        if matches!(view.name(), "to_coo" | "to_csr" | "take") {
+            let shape = plan.view(view.inputs()[0]).shape().ok_or("the lengths of its operand are not known")?;
+            self.check_rank(shape)?;
+            return if view.name() == "take" { take(view, shape) } else { Ok(Step::Format) };
         }
-        if view.name() == "take" {
-            return self.take(plan, at);
-        }
-        if view.is_elementwise() {
-            return Map::of(view, &dtypes).map(Step::Map).ok_or_else(elsewhere);
+        if let Some(map) = Map::of(view, &dtypes) {
+            return Ok(Step::Map(map));
         }
         match self.reduction(plan, at)? {
             Some(step) => Ok(step),
             None => Err(elsewhere()),
-        }
-    }
-
-    /// Returns the positions of `take`.
-    fn take(&self, plan: &Plan, at: usize) -> Taken {
-        let view = plan.view(at);
-        let shape = plan.view(view.inputs()[0]).shape().ok_or("the lengths of its operand are not known")?;
-        let size = shape.iter().try_fold(1_usize, |size, &length| size.checked_mul(length));
-        let size = size.ok_or("its operand has 2^64 positions")?;
-        let positions = view.positions(size).ok_or("its positions are checked on threads")?;
-        match (positions.len() as u64) < MOST_ITEMS && view.shape().is_some() {
-            true => Ok(Step::Take(positions.into_iter().map(|position| position as u64).collect())),
-            false => Err("it has 2^31 positions".into()),
         }
     }
 
@@ -178,13 +175,15 @@ impl Gpu {
         }))
     }
 
+    /// Checks that a kernel can read all coordinates: it has one array per axis, and one more.
+    fn check_rank(&self, shape: &[usize]) -> std::result::Result<(), Reason> {
+        let most = MOST_KEPT.min(self.0.context.most_arrays().saturating_sub(1));
+        if shape.len() > most { Err(format!("it has more than {most} axes").into()) } else { Ok(()) }
+    }
+
     /// Checks that kernels can group the entries of a tensor.
     fn check(&self, shape: &[usize], over: &Reduced) -> std::result::Result<(), Reason> {
-        // A kernel has one array per axis, and one more.
-        let most = MOST_KEPT.min(self.0.context.most_arrays().saturating_sub(1));
-        if shape.len() > most {
-            return Err(format!("it has more than {most} axes").into());
-        }
+        self.check_rank(shape)?;
         let cells = |axes: &[usize]| axes.iter().try_fold(1_u64, |cells, &axis| cells.checked_mul(shape[axis] as u64));
         match (cells(&over.kept), cells(&over.reduced)) {
             (Some(_), Some(_)) => Ok(()),
