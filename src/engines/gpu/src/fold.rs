@@ -29,8 +29,8 @@ impl Reduced {
 pub(crate) struct Fold {
     /// The number of words of a state.
     pub(crate) words: usize,
-    /// The functions `none()`, the state of nothing; `entry(v, position, at)`, the state of an entry with the value `v`,
-    /// `at` entries behind the first entry of its group; and `merge(a, b)`, the state of both.
+    /// Three functions: `none()`, the state of nothing; `entry(v, position, at)`, the state of an entry with the value
+    /// `v`, `at` entries behind the first entry of its group; and `merge(a, b)`, the state of both.
     pub(crate) text: String,
     /// The function `result(s, g)`, the value of the state of the group `g`.
     pub(crate) result: String,
@@ -38,8 +38,8 @@ pub(crate) struct Fold {
     pub(crate) reads_positions: bool,
     /// Whether `result` marks a group without a result in `errors`. Threads then report the error.
     pub(crate) fails: bool,
-    /// Parameters of all functions, from `param(4)` on. Before them are the number of groups, the number of positions of a
-    /// group in two words, and whether unstored positions count.
+    /// Parameters of all functions, from `param(4)` on. Before them are the number of groups, the number of positions
+    /// of a group in two words, and whether unstored positions count.
     pub(crate) params: Vec<u32>,
 }
 
@@ -286,7 +286,8 @@ fn entry(v: vec2<u32>, position: vec2<u32>, at: u32) -> State {{
     let key = even_key_x(v);
     let is_before_gap = position.y == 0u && position.x == at;
     return State(
-        select(NUMBER, {class_of_nan}, nan_x(v)), key.x, key.y, position.x, position.y, select(at, NO_GAP, is_before_gap)
+        select(NUMBER, {class_of_nan}, nan_x(v)), key.x, key.y, position.x, position.y,
+        select(at, NO_GAP, is_before_gap)
     );
 }}
 fn is_later(a: State, b: State) -> bool {{ return is_less(vec2(b[3], b[4]), vec2(a[3], a[4])); }}

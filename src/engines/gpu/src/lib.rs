@@ -15,9 +15,9 @@
 //! # Ok::<(), lacuna::Error>(())
 //! ```
 //!
-//! The device computes tests, comparisons, reductions over any axes with exact sums and medians, `take`, and conversions.
-//! `docs/gpu.md` lists them. It holds `bool`, integers and floats of 32 and 64 bits, with
-//! coordinates of 32 bits. Kernels compute with integers only, so each result has the bits that `lacuna` returns on threads.
+//! The device computes tests, comparisons, reductions over any axes with exact sums and medians, `take`, and
+//! conversions. `docs/gpu.md` lists them. It holds `bool`, integers, and floats of 32 and 64 bits, with coordinates of
+//! 32 bits. Kernels compute with integers only, so each result has the bits that `lacuna` returns on threads.
 
 mod context;
 mod element;

@@ -61,8 +61,8 @@ impl Median {
     }
 }
 
-/// The key of a value: its number in the order of the values, with NaN above all and one key for both zeros. A key of up
-/// to 32 bits is in the lower word.
+/// The key of a value: its number in the order of the values, with NaN above all and one key for both zeros. A key of
+/// up to 32 bits is in the lower word.
 const KEY: &str = "
 fn key_of(v: vec2<u32>) -> vec2<u32> {
     if (nan_x(v)) { return vec2(0xffffffffu, select(0u, 0xffffffffu, BITSu == 64u)); }
@@ -198,8 +198,8 @@ fn middle(low: vec2<u32>, high: vec2<u32>) -> vec2<u32> {{
     let exponent = max(exponent_of(a), 1u);
     let shift = exponent - max(exponent_of(b), 1u);
     let one = significand_of(a);
-    // The words of both significands, 64 bits above the lowest bit. What is shifted out of these bits is less than half of
-    // the last bit of the result, so that one bit stands for it.
+    // The words of both significands, 64 bits above the lowest bit. The bits that are shifted out are less than half
+    // of the last bit of the result, so one bit stands for them.
     var small = array<u32, 6>(0u, 0u, 0u, 0u, 0u, 0u);
     let other = significand_of(b);
     if (shift > 64u) {{

@@ -107,8 +107,8 @@ fn result(s: State, g: u32) -> vec2<u32> {{
     }
 }
 
-/// Returns the constants of [`ROUND`], for a magnitude of `wide` words and a float of a form; for integers, a float of 64
-/// bits.
+/// Returns the constants of [`ROUND`], for a magnitude of `wide` words and a float of a form; for integers, a float of
+/// 64 bits.
 pub(crate) fn rounding(form: Form, wide: usize) -> String {
     let (precision, infinity) = if form.is_float() && form.bits == 32 { (23, 255) } else { (52, 2047) };
     format!(
@@ -254,8 +254,8 @@ fn entry(form: Form) -> String {
 const ENTRY: &str = "fn entry(v: vec2<u32>, position: vec2<u32>, at: u32) -> State { return times(v, 1u); }
 ";
 
-/// Divides the magnitude by the number of summands. The quotient has 96 bits more than the sum, and a remainder other than
-/// 0 sets one of the upper 32 of them. So what is left of it does not change a rounding.
+/// Divides the magnitude by the number of summands. The quotient has 96 bits more than the sum, and a remainder other
+/// than 0 sets one of the upper 32 of them. So the rest of the remainder does not change a rounding.
 const DIVIDE: &str = "
     let divisor = all[WORDS + 1u];
     var remainder = 0u;
@@ -325,8 +325,8 @@ fn rounded(wide: Wide, exponent: i32) -> vec2<u32> {
 }
 ";
 
-/// Returns the statements that return the float of a form: `wide` rounded, with a sign. `exponent` is the biased exponent
-/// of a float with the lowest bit of `wide` as its lowest bit.
+/// Returns the statements that return the float of a form: `wide` rounded, with a sign. `exponent` is the biased
+/// exponent of a float with the lowest bit of `wide` as its lowest bit.
 pub(crate) fn as_float(form: Form, exponent: &str) -> String {
     let (word, infinity, float) = match form.bits {
         64 => ("y", "0x7ff00000u", "vec2(bits.x, bits.y | sign)"),
