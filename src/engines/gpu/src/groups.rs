@@ -114,10 +114,15 @@ pub(crate) fn with_order(kernel: Kernel, order: Option<&Words>) -> (Kernel, &'st
     }
 }
 
+/// Returns the number of positions of axes with these lengths, at most `u64::MAX`.
+pub(crate) fn size_of_axes(lengths: &[usize]) -> u64 {
+    // A length of 0 may stand behind others that overflow.
+    lengths.iter().fold(1, |size: u64, &length| size.saturating_mul(length as u64))
+}
+
 /// Returns the bits of the largest number of a cell.
 fn bits_of_cells(lengths: &[usize]) -> u32 {
-    let cells = lengths.iter().fold(1_u64, |cells, &length| cells.saturating_mul(length as u64));
-    u64::BITS - cells.saturating_sub(1).leading_zeros()
+    u64::BITS - size_of_axes(lengths).saturating_sub(1).leading_zeros()
 }
 
 /// Returns the row-major number of each entry among cells with these lengths. There are fewer than 2^64 cells.
@@ -203,7 +208,7 @@ fn levels(context: &Context, starts: &Words, count: u32) -> Result<Vec<(Words, u
 pub(crate) fn csr_of_coords(context: &Context, shape: &[usize], coords: &[Words], count: u32) -> Result<Layout> {
     let (lane_lengths, lane_coords) =
         (&shape[..shape.len().saturating_sub(1)], &coords[..coords.len().saturating_sub(1)]);
-    let lanes = lane_lengths.iter().fold(1_u64, |lanes, &length| lanes.saturating_mul(length as u64));
+    let lanes = size_of_axes(lane_lengths);
     if lanes >= MOST_ITEMS {
         return Err(context.too_large(lanes.saturating_mul(4)));
     }
@@ -240,7 +245,7 @@ pub(crate) fn coords_of_csr(
     count: u32,
 ) -> Result<Vec<Words>> {
     let Some((_, lane_lengths)) = shape.split_last() else { return Ok(Vec::new()) };
-    let lanes: u64 = lane_lengths.iter().map(|&length| length as u64).product();
+    let lanes = size_of_axes(lane_lengths);
     let numbers = context.zeros(count.into())?;
     let kernel = Kernel::new("lanes")
         .array("offsets", Access::Read, Items::Words)
@@ -265,7 +270,7 @@ numbers[i] = low;",
 /// Returns the coordinates of row-major numbers, one array per axis.
 pub(crate) fn unraveled(context: &Context, numbers: &Words, lengths: &[usize], count: u32) -> Result<Vec<Words>> {
     let coordinates = |(axis, &length): (usize, &usize)| {
-        let stride: usize = lengths[axis + 1..].iter().product();
+        let stride = size_of_axes(&lengths[axis + 1..]);
         let found = context.zeros(count.into())?;
         let kernel = Kernel::new("coordinates")
             .array("numbers", Access::Read, Items::Words)

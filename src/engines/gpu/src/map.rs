@@ -199,7 +199,7 @@ fn value_of_two(name: &str, form: Form) -> Option<String> {
         ("bit_and", Kind::Unsigned | Kind::Signed) => "x & y".into(),
         ("bit_or", Kind::Unsigned | Kind::Signed) => "x | y".into(),
         ("bit_xor", Kind::Unsigned | Kind::Signed) => "x ^ y".into(),
-        ("copysign", Kind::Float) => "vec2(x.x, (x.y & 0x7fffffffu) | (y.y & 0x80000000u))".into(),
+        ("copysign", Kind::Float) => "vec2(x.x, (x.y & 0x7fffffffu) | select(y.y & 0x80000000u, 0u, nan_x(y)))".into(),
         _ => return None,
     })
 }

@@ -35,6 +35,9 @@ pub(crate) fn check(gpu: &Gpu, again: bool) -> Result<()> {
     same(gpu, &tiny.mean(0))?;
     let carries = sample(|at| [f64::EPSILON / 2.0, 2.0 - f64::EPSILON][at % 2], 0.0)?;
     same(gpu, &gpu.upload(&carries)?.lazy().sum(0))?;
+    // A quotient that is a tie but for its remainder.
+    let nearly_tied = CooTensor::new([7_879_695], vec![vec![0]], vec![1], 0)?;
+    same(gpu, &gpu.upload(&nearly_tied)?.lazy().mean(0))?;
     if !again {
         locked(&PASSED).push(gpu.name().to_string());
     }

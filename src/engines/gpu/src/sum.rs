@@ -254,8 +254,8 @@ fn entry(form: Form) -> String {
 const ENTRY: &str = "fn entry(v: vec2<u32>, position: vec2<u32>, at: u32) -> State { return times(v, 1u); }
 ";
 
-/// Divides the magnitude by the number of summands. The quotient has 96 bits more than the sum, and a remainder other
-/// than 0 sets one of the upper 32 of them. So the rest of the remainder does not change a rounding.
+/// Divides the magnitude by the number of summands. A remainder sets the lowest bit of the quotient, which is below the
+/// bit that decides a tie: the quotient has 96 bits more than the sum, and a divisor has 32.
 const DIVIDE: &str = "
     let divisor = all[WORDS + 1u];
     var remainder = 0u;
@@ -272,7 +272,8 @@ const DIVIDE: &str = "
             }
         }
         wide[k - 1u] = quotient;
-    }";
+    }
+    if (remainder != 0u) { wide[0] |= 1u; }";
 
 /// Rounds a magnitude to a float.
 pub(crate) const ROUND: &str = "

@@ -11,7 +11,7 @@ use lacuna::{CooPattern, CooTensor, CsrPattern, CsrTensor, DType, Element, Patte
 use crate::Gpu;
 use crate::context::{MOST_ITEMS, Size, Words, failed, locked};
 use crate::element::{DeviceElement, form_of, of_dtype};
-use crate::groups::{Groups, coords_of_csr};
+use crate::groups::{Groups, coords_of_csr, size_of_axes};
 use crate::kernel::{Access, BITS_EACH, Form, Items, Kernel, marks_of};
 use crate::outline::{Outline, bits_of};
 use crate::ranks::{Ranks, words_of_bits};
@@ -82,7 +82,7 @@ impl DevicePattern {
 
     /// Returns the number of lanes of CSR.
     pub(crate) fn lanes(&self) -> u64 {
-        self.shape.lane_axes().iter().map(|&length| length as u64).product()
+        size_of_axes(self.shape.lane_axes())
     }
 
     /// Returns the lanes of CSR that have an entry. They are computed once.

@@ -462,6 +462,7 @@ fn wrong_kernels_are_refused() {
         ("offsets[i] = low;", "offsets[i] = low + 1u;"),
         ("if (b[0] > a[0])", "if (b[0] >= a[0])"),
         ("min(s[5], length(g))", "length(g)"),
+        ("if (remainder != 0u) { wide[0] |= 1u; }", ""),
         ("rest || (bits.x & 1u) == 1u", "false"),
         ("if (rank < below + gaps) { return gap; }", ""),
         ("max(top - i32(PRECISION), 1 - exponent)", "max(top - i32(PRECISION), 0)"),
@@ -542,6 +543,54 @@ fn other_ranks_equal_those_of_threads() {
         if rank <= 10 {
             check(&gpu, &lazy.to_csr().to_coo(), || format!("{rank}"));
             check(&gpu, &lazy.to_csr().isnan().any(lacuna::Axes::all()), || format!("{rank}"));
+        }
+    }
+}
+
+/// A mean whose quotient has more zeros behind a tie than the words of a sum have bits.
+#[test]
+fn a_mean_is_no_tie_if_there_is_a_remainder() {
+    let Some(gpu) = gpu() else { return };
+    for count in [7_879_695, 4_294_936_073, 4_294_915_971] {
+        let x = CooTensor::new([count], vec![vec![0]], vec![1_i32], 0).unwrap();
+        check_strict(&gpu, &gpu.upload(&x).unwrap().lazy().mean(0), || format!("{count}"));
+    }
+    let tiny = 2f64.powi(-221);
+    let x = CooTensor::new([4_294_936_073], vec![vec![0, 1, 2]], vec![1.0, tiny, -1.0], 0.0).unwrap();
+    let lazy = gpu.upload(&x).unwrap().lazy();
+    check(&gpu, &lazy.mean(0), || "mean".into());
+    check(&gpu, &lazy.nanmean(0), || "nanmean".into());
+}
+
+#[test]
+fn a_nan_has_no_sign_to_copy() {
+    let Some(gpu) = gpu() else { return };
+    let x = CooTensor::new([3], vec![vec![0, 2]], vec![1.0, -2.0], 0.0).unwrap();
+    let lazy = gpu.upload(&x).unwrap().lazy();
+    for sign in [-f64::NAN, f64::NAN, -0.0, -3.0] {
+        check_strict(&gpu, &lazy.copysign(sign), || format!("{sign}"));
+    }
+    check_strict(&gpu, &lazy.copysign(lazy.minimum(f64::NAN).neg()), || "of a tensor".into());
+}
+
+/// Shapes without positions, in which the product of some lengths is beyond 2^64.
+#[test]
+fn vast_empty_shapes_are_no_panic() {
+    let Some(gpu) = gpu() else { return };
+    const VAST: usize = 4_000_000_000;
+    for shape in [vec![0, VAST, VAST, VAST, 3], vec![VAST, VAST, VAST, 0, 3], vec![0, VAST]] {
+        let told = || format!("{shape:?}");
+        let coo = CooTensor::<f64>::full(shape.clone(), 0.0).unwrap().lazy();
+        check(&gpu, &coo.to_csr(), told);
+        let csr = CsrTensor::<f64>::full(shape.clone(), 0.0).unwrap().lazy();
+        check(&gpu, &csr.to_coo(), told);
+        check(&gpu, &csr.isnan(), told);
+        check(&gpu, &csr.take(Vec::<u32>::new()), told);
+        for axes in [vec![], vec![1], (0..shape.len()).collect()] {
+            check(&gpu, &csr.any(axes.clone()), told);
+            check(&gpu, &coo.sum(axes.clone()), told);
+            check(&gpu, &csr.nanmedian(axes.clone()), told);
+            check(&gpu, &csr.count_nonzero(axes.clone()), told);
         }
     }
 }
