@@ -1,7 +1,7 @@
 //! The engine: steps that the device takes run there, and other steps run on threads.
 
 use std::fmt::Write;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use lacuna::lazy::Engine;
 use lacuna::lazy::engine_api::{Held, OnDevice, Plan, Sealed, View};
@@ -57,6 +57,9 @@ impl From<&str> for Reason {
     }
 }
 
+/// The numbers that name a pattern in a plan: equal names are one pattern.
+type Name = Vec<usize>;
+
 /// A step that the device takes, or the reason why not.
 type Taken = std::result::Result<Step, Reason>;
 
@@ -81,6 +84,7 @@ impl Gpu {
     /// Returns for each step of a plan how the device computes it, or why it does not.
     fn layout(&self, plan: &Plan, slots: &[Option<Held>]) -> Vec<Taken> {
         let mut steps: Vec<Taken> = Vec::with_capacity(plan.count());
+        let mut names: Vec<Name> = Vec::with_capacity(plan.count());
         for (at, slot) in slots.iter().enumerate().take(plan.count()) {
             let inputs = plan.view(at).inputs();
             let missing = inputs.iter().find_map(|&input| steps[input].as_ref().err().map(|reason| (input, reason)));
@@ -90,9 +94,32 @@ impl Gpu {
                 Some((input, Reason::Why(_))) => Err(format!("%{input} is not on the device").into()),
                 None => self.step(plan, at),
             };
+            let step = match step {
+                Ok(Step::Map(_)) if inputs.iter().any(|&input| names[input] != names[inputs[0]]) => {
+                    Err("its operands have different patterns".into())
+                }
+                step => step,
+            };
+            names.push(self.name_of_pattern(plan, at, &step, &names));
             steps.push(step);
         }
         steps
+    }
+
+    /// Returns the name of the pattern of a step.
+    fn name_of_pattern(&self, plan: &Plan, at: usize, step: &Taken, names: &[Name]) -> Name {
+        let view = plan.view(at);
+        match step {
+            Ok(Step::Map(_) | Step::Spread(_)) => names[view.inputs()[0]].clone(),
+            Ok(Step::Fold(_, over) | Step::Sum(_, over) | Step::Median(_, over)) => {
+                let own = [usize::MAX, usize::from(over.keeps_dims), over.kept.len()];
+                [&names[view.inputs()[0]][..], &own, &over.kept].concat()
+            }
+            _ => match view.placed().and_then(|placed| self.own(placed.as_ref())) {
+                Some(value) => vec![usize::MAX, Arc::as_ptr(&value.pattern) as usize],
+                None => vec![at],
+            },
+        }
     }
 
     /// Returns whether the device holds a value that exists before the run.

@@ -124,6 +124,7 @@ impl Fold {
             let kernel = kernel
                 .array("starts", Access::Read, Items::Words)
                 .array("pieces", Access::Read, Items::Words)
+                .search("group_of", "u32", "pieces[at + 1u] <= key")
                 .array("next", Access::Write, Items::Words)
                 .function(if states.is_some() { STATE_OF } else { "" })
                 .body(&self.body(item));
@@ -174,13 +175,7 @@ impl Fold {
     fn body(&self, item: &str) -> String {
         format!(
             "if (i >= param(1u)) {{ return; }}
-// Invariant: pieces of groups before `g` begin before or at `i`, and pieces from `g + count` on begin behind it.
-var g = 0u;
-var count = param(0u);
-while (count > 0u) {{
-    let half = count / 2u;
-    if (pieces[g + half + 1u] <= i) {{ g += half + 1u; count -= half + 1u; }} else {{ count = half; }}
-}}
+let g = group_of(i, 0u, param(0u));
 let first = starts[g] + (i - pieces[g]) * {PIECE}u;
 let end = min(first + {PIECE}u, starts[g + 1u]);
 var state = none();

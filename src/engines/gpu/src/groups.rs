@@ -1,6 +1,6 @@
 //! The entries of a tensor by groups: the entries that a reduction reduces to one element.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use lacuna::{Result, Shape};
 
@@ -27,6 +27,8 @@ pub(crate) struct Groups {
     coords: Vec<Words>,
     /// For each level the first piece of each group, and the number of all pieces.
     pub(crate) levels: Vec<(Words, u32)>,
+    /// The patterns of results, without and with the axes that are reduced.
+    results: [OnceLock<Arc<DevicePattern>>; 2],
 }
 
 impl Groups {
@@ -60,7 +62,7 @@ impl Groups {
         };
         let coords = own.iter().map(|axis| gathered(context, axis, &first_entries, count)).collect::<Result<_>>()?;
         let levels = levels(context, &starts, count)?;
-        Ok(Groups { count, starts, order, firsts, coords, levels })
+        Ok(Groups { count, starts, order, firsts, coords, levels, results: Default::default() })
     }
 
     /// Returns the number of the group of each entry.
@@ -75,8 +77,25 @@ impl Groups {
         Ok(numbers)
     }
 
-    /// Returns the pattern of a result with one element per group.
+    /// Returns the pattern of a result with one element per group. It is computed once, so that results share it.
     pub(crate) fn pattern(
+        &self,
+        gpu: &Gpu,
+        of: &DevicePattern,
+        kept: &[usize],
+        keeps_dims: bool,
+    ) -> Result<Arc<DevicePattern>> {
+        let known = &self.results[usize::from(keeps_dims)];
+        match known.get() {
+            Some(found) => Ok(Arc::clone(found)),
+            None => {
+                let found = self.new_pattern(gpu, of, kept, keeps_dims)?;
+                Ok(Arc::clone(known.get_or_init(|| found)))
+            }
+        }
+    }
+
+    fn new_pattern(
         &self,
         gpu: &Gpu,
         of: &DevicePattern,
@@ -107,7 +126,7 @@ impl Groups {
 }
 
 /// Adds the array `order` to a kernel, if there is an order. Returns the entry at the position `i`, as an expression.
-pub(crate) fn with_order(kernel: Kernel, order: Option<&Words>) -> (Kernel, &'static str) {
+fn with_order(kernel: Kernel, order: Option<&Words>) -> (Kernel, &'static str) {
     match order {
         Some(_) => (kernel.array("order", Access::Read, Items::Words), "order[i]"),
         None => (kernel, "i"),
@@ -172,7 +191,7 @@ fn heads(context: &Context, kernel: Kernel, test: &str, arrays: &[&Words], count
 }
 
 /// Returns the words of an array at these positions.
-pub(crate) fn gathered(context: &Context, words: &Words, positions: &Words, count: u32) -> Result<Words> {
+fn gathered(context: &Context, words: &Words, positions: &Words, count: u32) -> Result<Words> {
     let found = context.zeros(count.into())?;
     let kernel = Kernel::new("gather")
         .array("words", Access::Read, Items::Words)
@@ -217,17 +236,8 @@ pub(crate) fn csr_of_coords(context: &Context, shape: &[usize], coords: &[Words]
     let kernel = Kernel::new("offsets")
         .array("lanes", Access::Read, Items::Pairs)
         .array("offsets", Access::Write, Items::Words)
-        .body(
-            "if (i > param(1u)) { return; }
-// Invariant: entries before `low` are in lanes before `i`, and entries from `low + count` on are not.
-var low = 0u;
-var count = param(0u);
-while (count > 0u) {
-    let half = count / 2u;
-    if (lanes[low + half].x < i) { low += half + 1u; count -= half + 1u; } else { count = half; }
-}
-offsets[i] = low;",
-        );
+        .search("first_entry", "u32", "lanes[at].x < key")
+        .body("if (i <= param(1u)) { offsets[i] = first_entry(i, 0u, param(0u)); }");
     context.run(&kernel, &[&numbers, &offsets], &[count, lanes as u32], Size::Invocations(lanes + 1))?;
     let columns = match coords.last() {
         Some(columns) => columns.clone(),
@@ -250,17 +260,8 @@ pub(crate) fn coords_of_csr(
     let kernel = Kernel::new("lanes")
         .array("offsets", Access::Read, Items::Words)
         .array("numbers", Access::Write, Items::Words)
-        .body(
-            "if (i >= param(0u)) { return; }
-// Invariant: lanes before `low` end before or at the entry, and lanes from `low + count` on end behind it.
-var low = 0u;
-var count = param(1u);
-while (count > 0u) {
-    let half = count / 2u;
-    if (offsets[low + half + 1u] <= i) { low += half + 1u; count -= half + 1u; } else { count = half; }
-}
-numbers[i] = low;",
-        );
+        .search("lane_of", "u32", "offsets[at + 1u] <= key")
+        .body("if (i < param(0u)) { numbers[i] = lane_of(i, 0u, param(1u)); }");
     context.run(&kernel, &[offsets, &numbers], &[count, lanes as u32], Size::Invocations(count.into()))?;
     let mut coords = unraveled(context, &numbers, lane_lengths, count)?;
     coords.push(columns.clone());

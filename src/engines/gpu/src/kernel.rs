@@ -163,6 +163,24 @@ impl Kernel {
             .body(&body)
     }
 
+    /// Adds the function `NAME(key, start, end)`: the first position from `start` on at which `is_before`, an expression
+    /// of the position `at` and of `key`, is false. It stays false up to `end`.
+    pub(crate) fn search(self, name: &str, key: &str, is_before: &str) -> Self {
+        self.function(&format!(
+            "fn {name}(key: {key}, start: u32, end: u32) -> u32 {{
+    // Invariant: items before `low` are before the key, and items from `low + count` on are not.
+    var low = start;
+    var count = end - start;
+    while (count > 0u) {{
+        let half = count / 2u;
+        let at = low + half;
+        if ({is_before}) {{ low += half + 1u; count -= half + 1u; }} else {{ count = half; }}
+    }}
+    return low;
+}}"
+        ))
+    }
+
     /// Adds functions.
     pub(crate) fn function(mut self, text: &str) -> Self {
         self.functions.push_str(text);

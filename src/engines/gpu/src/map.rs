@@ -110,7 +110,8 @@ impl Map {
             text += "let y = given(); ";
         }
         if self.members.is_some() {
-            kernel = kernel.array("members", Access::Read, Items::Pairs).function(SEARCH);
+            let members = kernel.array("members", Access::Read, Items::Pairs);
+            kernel = members.search("place_of", "vec2<u32>", "is_less(members[at], key)").function(IS_MEMBER);
         }
         if let Some(overflows) = self.overflows {
             kernel = kernel.array("errors", Access::Atomic, Items::Words);
@@ -204,15 +205,9 @@ fn value_of_two(name: &str, form: Form) -> Option<String> {
     })
 }
 
-/// The search of members. The key of a value is its bits; both zeros have the key 0.
-const SEARCH: &str = "
+/// Returns whether a key is that of a member. The key of a value is its bits; both zeros have the key 0.
+const IS_MEMBER: &str = "
 fn is_member(key: vec2<u32>) -> bool {
-    // Invariant: members before `low` are less than the key, and members from `low + count` on are not.
-    var low = 0u;
-    var count = param(1u);
-    while (count > 0u) {
-        let half = count / 2u;
-        if (is_less(members[low + half], key)) { low += half + 1u; count -= half + 1u; } else { count = half; }
-    }
-    return low < param(1u) && is_same(members[low], key);
+    let at = place_of(key, 0u, param(1u));
+    return at < param(1u) && is_same(members[at], key);
 }";

@@ -56,6 +56,7 @@ impl Median {
             .array("order", Access::Read, Items::Words)
             .array("starts", Access::Read, Items::Words)
             .function(KEY.replace("BITS", &form.bits.to_string()).as_str())
+            .search("first_not_less", "vec2<u32>", "is_less(keys[order[at]], key)")
             .function(&functions.replace("NAN_RESULT", out.nan()))
             .output(out, "return median_of(e);")
     }
@@ -111,22 +112,11 @@ fn order(context: &Context, x: &DeviceValue, groups: &Groups, keys: &Words) -> R
 const RANKS: &str = "
 const NAN_KEY = vec2(0xffffffffu, 0xffffffffu);
 fn key_at(at: u32) -> vec2<u32> { return keys[order[at]]; }
-// Returns the first position with a key that is not less.
-fn first_not_less(start: u32, end: u32, key: vec2<u32>) -> u32 {
-    // Invariant: keys before `low` are less, and keys from `low + count` on are not.
-    var low = start;
-    var count = end - start;
-    while (count > 0u) {
-        let half = count / 2u;
-        if (is_less(key_at(low + half), key)) { low += half + 1u; count -= half + 1u; } else { count = half; }
-    }
-    return low;
-}
 fn median_of(g: u32) -> vec2<u32> {
     let start = starts[g];
     let stored_end = starts[g + 1u];
     var end = stored_end;
-    if (IS_FLOAT) { end = first_not_less(start, stored_end, key_of(NAN_OF_X)); }
+    if (IS_FLOAT) { end = first_not_less(key_of(NAN_OF_X), start, stored_end); }
     var gaps = 0u;
     if (param(2u) == 1u) { gaps = param(1u) - (stored_end - start); }
     if (!SKIPS_NAN && (end < stored_end || (gaps > 0u && nan_x(given())))) { return NAN_RESULT; }
@@ -134,7 +124,7 @@ fn median_of(g: u32) -> vec2<u32> {
     let count = end - start + gaps;
     if (count == 0u) { return NAN_RESULT; }
     let key = key_of(given());
-    let below = first_not_less(start, end, key) - start;
+    let below = first_not_less(key, start, end) - start;
     let low = key_of_rank((count - 1u) / 2u, start, below, gaps, key);
     if (IS_LOWER) { return middle(low, low); }
     return middle(low, key_of_rank(count / 2u, start, below, gaps, key));

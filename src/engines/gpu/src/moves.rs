@@ -121,15 +121,10 @@ fn lookup() -> Kernel {
         .array("wanted", Access::Read, Items::Pairs)
         .array("held", Access::Read, Items::Pairs)
         .array("places", Access::Write, Items::Words)
+        .search("place_of", "vec2<u32>", "is_less(held[at], key)")
         .body(
             "if (i >= param(0u)) { return; }
-// Invariant: keys before `low` are less than the key, and keys from `low + count` on are not.
-var low = 0u;
-var count = param(1u);
-while (count > 0u) {
-    let half = count / 2u;
-    if (is_less(held[low + half], wanted[i])) { low += half + 1u; count -= half + 1u; } else { count = half; }
-}
-if (low < param(1u) && is_same(held[low], wanted[i])) { places[i] = low + 1u; }",
+let place = place_of(wanted[i], 0u, param(1u));
+if (place < param(1u) && is_same(held[place], wanted[i])) { places[i] = place + 1u; }",
         )
 }

@@ -459,7 +459,7 @@ fn wrong_kernels_are_refused() {
         ("partial[lane] = more;", ""),
         ("(x.y & 0x7ff00000u) != 0x7ff00000u", "(x.y & 0x7fe00000u) != 0x7fe00000u"),
         ("key_x(select(vec2(0u, 0u), v, truthy_x(v)))", "key_x(v)"),
-        ("offsets[i] = low;", "offsets[i] = low + 1u;"),
+        ("offsets[i] = first_entry(i", "offsets[i] = 1u + first_entry(i"),
         ("if (b[0] > a[0])", "if (b[0] >= a[0])"),
         ("min(s[5], length(g))", "length(g)"),
         ("if (remainder != 0u) { wide[0] |= 1u; }", ""),
@@ -592,6 +592,29 @@ fn vast_empty_shapes_are_no_panic() {
             check(&gpu, &csr.nanmedian(axes.clone()), told);
             check(&gpu, &csr.count_nonzero(axes.clone()), told);
         }
+    }
+}
+
+/// Two reductions over the same axes share their pattern; operands on different patterns run on threads, and `explain`
+/// says so.
+#[test]
+fn operands_on_one_pattern_stay_on_the_device() {
+    let Some(gpu) = gpu() else { return };
+    let mut numbers = Numbers(81);
+    for rank in 1..6 {
+        let x = numbers.tensor(rank, &[0.0, 1.0, 4.0, f64::NAN]);
+        let axes = numbers.axes(rank);
+        let lazy = gpu.upload(&x).unwrap().lazy();
+        let (sums, counts) = (lazy.nansum(axes.clone()), lazy.nanmean(axes.clone()));
+        check(&gpu.strict(), &sums.less(&counts), || format!("{x:?} over {axes:?}"));
+        let kept = gpu.keep(&lazy.isnan()).unwrap().lazy();
+        check(&gpu.strict(), &kept.where_(&lazy, &lazy.neg()), || format!("{x:?}"));
+        let other = gpu.upload(&x.map_values(|value| value + 1.0).unwrap()).unwrap().lazy();
+        let graph = lazy.less(&other);
+        check(&gpu, &graph, || format!("{x:?}"));
+        let explained = graph.on(&gpu).explain().unwrap();
+        assert!(explained.contains("threads: %2, as its operands have different patterns"), "{explained}");
+        assert!(graph.on(gpu.strict()).collect().is_err());
     }
 }
 
