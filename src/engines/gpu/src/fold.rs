@@ -30,7 +30,7 @@ pub(crate) struct Fold {
     /// The number of words of a state.
     pub(crate) words: usize,
     /// Three functions: `none()`, the state of nothing; `entry(v, position, at)`, the state of an entry with the value
-    /// `v`, `at` entries behind the first entry of its group; and `merge(a, b)`, the state of both.
+    /// `v`, `at` entries after the first entry of its group; and `merge(a, b)`, the state of both.
     pub(crate) text: String,
     /// The function `result(s, g)`, the value of the state of the group `g`.
     pub(crate) result: String,
@@ -193,7 +193,7 @@ fn state_of(at: u32) -> State {
     return state;
 }";
 
-/// Functions of finished groups: the number of entries, of gaps, and whether a gap counts.
+/// Functions of finished groups: the number of entries, of unstored positions, and whether there is such a position.
 const FINISH: &str = "
 fn length(g: u32) -> u32 { return starts[g + 1u] - starts[g]; }
 fn gaps(g: u32) -> vec2<u32> {
@@ -269,7 +269,7 @@ fn result(s: State, g: u32) -> vec2<u32> {{
 }
 
 /// Returns the text of `argmin` and `argmax`: a class, the key of the extreme, its position, and the number of entries
-/// before the first gap.
+/// before the first unstored position.
 fn position(is_max: bool, skips_nan: bool) -> String {
     let (one, other) = if is_max { ("a", "b") } else { ("b", "a") };
     let class_of_nan = if skips_nan { "NOTHING" } else { "NAN" };

@@ -45,7 +45,7 @@ impl Map {
         Map { value: value.into(), overflows: None, members: None, number: None }
     }
 
-    /// Returns the negative or the magnitude of signed integers. That of the least one is not in the type.
+    /// Returns the negative or the magnitude of signed integers. The smallest integer has neither in its type.
     fn magnitude(form: Form, is_negative: bool) -> Self {
         let (negative, least) = match form.bits {
             64 => ("sub(vec2(0u, 0u), x)", "x.x == 0u && x.y == 0x80000000u"),
@@ -127,7 +127,7 @@ fn keys<T: DeviceElement>((members, invert): (&[T], bool)) -> (Vec<u64>, bool) {
     (numbers.map(|member| if member.is_truthy() { member.bits() } else { 0 }).collect(), invert)
 }
 
-/// Returns the bits of the number beside the operand.
+/// Returns the bits of the number that is the right operand.
 fn number(view: View<'_>, dtype: DType) -> Option<u64> {
     of_dtype!(dtype, T => view.element::<T>("y").map(|number| number.bits()))?
 }

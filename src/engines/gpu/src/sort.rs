@@ -18,7 +18,7 @@ fn digit(key: vec2<u32>) -> u32 {
     return select(key.x >> (shift & 31u), key.y >> (shift & 31u), shift >= 32u) & 15u;
 }";
 
-/// Returns the sorted keys, and for each the number that it had in `order`, or its position if there is no order.
+/// Returns the sorted keys, and for each the number that it had in `order`, or its position without an order.
 ///
 /// Only the lowest `bits` of the keys count. Equal keys stay in order.
 pub(crate) fn sorted(
@@ -68,7 +68,7 @@ if (lane < 16u) { counts[lane * param(2u) + group] = atomicLoad(&found[lane]); }
         )
 }
 
-/// Returns the kernel that moves each key to its place: behind all keys with a smaller digit, the keys of the
+/// Returns the kernel that moves each key to its place: after all keys with a smaller digit, the keys of the
 /// workgroups before with the same digit, and those before it in its own workgroup.
 fn scatter() -> Kernel {
     Kernel::new("scatter")

@@ -63,7 +63,7 @@ impl Sum {
         format!("{}const WORDS = {words}u;\nconst SKIPS_NAN = {};\n", rounding(form, wide), self.skips_nan)
     }
 
-    /// Returns the function `result`, which adds the gaps, divides, and rounds.
+    /// Returns the function `result`, which adds the unstored positions, divides, and rounds.
     fn result(self, form: Form) -> String {
         let float = if form.is_float() { form } else { Form::F64 };
         let rounded = match (self.is_mean || form.is_float(), form.kind) {

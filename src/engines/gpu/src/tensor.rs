@@ -58,7 +58,7 @@ impl DevicePattern {
         Arc::new(DevicePattern { shape, nnz, layout, stored_lanes, coords, groups })
     }
 
-    /// Returns one coordinate array per axis. Those of CSR are computed once.
+    /// Returns one coordinate array per axis. CSR computes them once.
     pub(crate) fn coords(&self, gpu: &Gpu) -> Result<&[Words]> {
         match (&self.layout, self.coords.get()) {
             (Layout::Coo(coords), _) | (_, Some(coords)) => Ok(coords),

@@ -387,7 +387,7 @@ fn long_tensors_equal_those_of_threads() {
     }
 }
 
-/// Steps that the device does not take run on threads, before and behind steps that it takes.
+/// Steps that the device does not take run on threads, before and after steps that it takes.
 #[test]
 fn other_steps_run_on_threads() {
     let Some(gpu) = gpu() else { return };
@@ -438,7 +438,7 @@ fn errors_name_what_was_looked_for() {
     assert!(matches!(error, Error::Engine { engine: "gpu", .. }), "{error}");
 }
 
-/// A driver that computes wrongly is refused, and a kernel that does not compile is an error.
+/// A driver that computes wrongly is rejected, and a kernel that does not compile is an error.
 #[test]
 fn wrong_kernels_are_refused() {
     if gpu().is_none() {
@@ -547,7 +547,7 @@ fn other_ranks_equal_those_of_threads() {
     }
 }
 
-/// A mean whose quotient has more zeros behind a tie than the words of a sum have bits.
+/// A mean whose quotient has more zeros after a tie than the words of a sum have bits.
 #[test]
 fn a_mean_is_no_tie_if_there_is_a_remainder() {
     let Some(gpu) = gpu() else { return };
