@@ -1,7 +1,7 @@
 //! Times of steps on a device, for `benches/gpu.sh`: `table ENTRIES RUNS`.
 //!
-//! Prints one JSON line per row: the shortest time in milliseconds, and the bytes that the step has to read and write. The
-//! rows run on resident tensors, and leave their results there.
+//! Prints one JSON line per row: the shortest time in milliseconds, and the bytes that the step has to read and write.
+//! The rows run on resident tensors, and leave their results there.
 
 use std::time::Instant;
 
