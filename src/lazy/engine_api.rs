@@ -15,3 +15,4 @@ pub use crate::base::alloc::AllocError;
 pub use crate::base::sealed::Sealed;
 pub use crate::kernels::ordered::{Gap, RankSearch};
 pub use crate::kernels::partial::{How, Partial};
+pub use crate::plan::moves::{AxisOrder, MoveStep, StepRange};

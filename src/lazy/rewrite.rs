@@ -92,10 +92,10 @@ fn cuts(results: &[Arc<Node>], nodes: &[Arc<Node>], slices: &BTreeMap<u64, &Arc<
     cuts
 }
 
-/// Returns whether a slice selects only a chunk of the tensor that a node reads.
+/// Returns whether a slice selects only a chunk of the tensor that a node reads. A device slices a tensor that it holds.
 fn is_read_in_part(node: &Node, slice: Option<&Arc<Node>>) -> bool {
     match (&node.body, slice) {
-        (Body::Source(source), Some(slice)) => scan::is_of_part(source.as_ref(), slice),
+        (Body::Source(source), Some(slice)) => source.placed().is_none() && scan::is_of_part(source.as_ref(), slice),
         _ => false,
     }
 }

@@ -4,16 +4,19 @@ use std::sync::Arc;
 
 use super::broadcast_operands::unlike;
 use super::call::Arg;
+use super::lengths::moves;
 use super::maps::members_of;
 use super::node::{Body, Form, Held};
 use super::plan::{Plan, Step};
 use super::reductions::stream;
 use super::shares::{Share, shares};
 use super::source::{OnDevice, Source};
+use crate::base::axes::normalize_axis;
 use crate::base::error::Result;
 use crate::base::shape::Shape;
 use crate::element::{DType, Element};
-use crate::ops::Stream;
+use crate::ops::{ShapeRule, Stream};
+use crate::plan::moves::MoveStep;
 
 /// A view of a step of a plan.
 #[derive(Clone, Copy)]
@@ -119,6 +122,30 @@ impl<'a> View<'a> {
             Arg::Typed(data) => data.positions(size),
             _ => None,
         }
+    }
+
+    /// Returns the axis of a call that takes one, among `rank` axes.
+    pub fn axis(self, rank: usize) -> Option<usize> {
+        normalize_axis(self.step.node.work()?.call.integer("axis")?, rank).ok()
+    }
+
+    /// Returns the steps of a move of elements or of its gradient, each with the shape before it.
+    pub fn moves(self) -> Option<Vec<(MoveStep, Shape)>> {
+        let call = &self.step.node.work()?.call.forward();
+        let operand = self.plan.steps[*self.step.inputs.first()?].node.shape.as_ref()?;
+        (call.op.lengths() == ShapeRule::Moved)
+            .then(|| moves(call, operand).ok())?
+            .map(|moves| moves.with_shapes().collect())
+    }
+
+    /// Returns the number of the result that the step reads of a step with several results.
+    pub fn part(self) -> Option<usize> {
+        if let Body::Part(number) = self.step.node.body { Some(number) } else { None }
+    }
+
+    /// Returns whether all options of a median or a quantile have a textual form.
+    pub fn has_plain_options(self) -> bool {
+        self.step.node.work().is_some_and(|work| !matches!(work.call.args().last(), Some(Arg::Typed(_))))
     }
 
     /// Returns the word of a parameter, or an empty text.

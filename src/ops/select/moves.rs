@@ -104,6 +104,11 @@ impl Moves {
         self.then(MoveStep::Diagonal(offset), shape)
     }
 
+    /// Returns each step with the shape before it.
+    pub(crate) fn with_shapes(&self) -> impl Iterator<Item = (MoveStep, Shape)> {
+        self.steps.iter().cloned().zip(self.shapes.iter().cloned())
+    }
+
     /// Returns the operand axis whose consecutive positions are those of a result axis, and the first of these
     /// positions.
     pub(crate) fn window(&self, of_result: usize) -> Option<(usize, usize)> {

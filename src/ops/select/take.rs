@@ -233,8 +233,7 @@ pub fn take_axis<'a, X: Operand, J: Position>(
 /// *dx*<sub>p</sub> = Σ<sub>k: p(*i*<sub>k</sub>) = p</sub> *dy*<sub>k</sub>
 ///
 /// The terms are added in the row-major order of the index array, from left to right, in the type of the upstream
-/// gradient. The first one is stored as it is, not added to 0, so a lone `-0.0` stays one. It asks for no value of
-/// `x`, only for its pattern.
+/// gradient. A zero that is received has no sign. The gradient depends on the pattern of `x`, and on none of its values.
 ///
 /// # Shapes
 ///

@@ -13,10 +13,13 @@ use crate::plan::selection::Sources;
 
 /// The positions `first, first + step, …` of an axis, `length` in all.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct StepRange {
-    pub(crate) first: usize,
-    pub(crate) step: usize,
-    pub(crate) length: usize,
+pub struct StepRange {
+    /// The first position.
+    pub first: usize,
+    /// The distance between two positions.
+    pub step: usize,
+    /// The number of positions.
+    pub length: usize,
 }
 
 impl StepRange {
@@ -54,7 +57,7 @@ impl StepRange {
 
 /// The reordering or repetition of the positions of one axis.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum AxisOrder {
+pub enum AxisOrder {
     /// Reverses the positions.
     Reverse,
     /// Rotates the positions by this number; positions at the end move to the start.

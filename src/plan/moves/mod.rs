@@ -16,14 +16,15 @@ use crate::plan::selection::Selected;
 
 pub(crate) use axes::settled;
 use axes::{band, diagonal, other_axes, pad_lanes};
-pub(crate) use axis::{AxisOrder, StepLimits, StepRange};
+pub(crate) use axis::StepLimits;
+pub use axis::{AxisOrder, StepRange};
 use axis::{behind, shifted};
 use cut::{cut_coords, cut_lanes};
 use order::{order_columns, order_coords, order_lanes};
 
 /// A step of a shape manipulation.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum MoveStep {
+pub enum MoveStep {
     /// Selects positions of each axis.
     Cut(Vec<StepRange>),
     /// Reorders or repeats the positions of one axis.

@@ -1,17 +1,20 @@
 //! The device: adapters, arrays, kernels and their runs. Only this file names wgpu.
 
+use std::any::Any;
 use std::collections::HashMap;
 use std::num::NonZeroU64;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use lacuna::{Error, Result};
 
-use crate::kernel::{Kernel, PARAMS};
+use crate::kernel::{Kernel, Params};
+use crate::ring::Ring;
 
-/// The invocations of a workgroup.
-pub(crate) const GROUP: u32 = 256;
-/// The bytes that are written or read at a time, because each piece is copied on its way.
+/// The bytes that are read at a time, because each piece is copied on its way.
 const PIECE: usize = 16 << 20;
+/// The bytes from which on an array is copied through the ring of mapped buffers.
+const DIRECT: usize = 1 << 20;
 /// The largest number of items that kernels number. The last workgroups number more, and must not reach 2^32.
 pub(crate) const MOST_ITEMS: u64 = 1 << 31;
 /// The largest number of workgroups on an axis of a dispatch.
@@ -20,16 +23,44 @@ const MOST_GROUPS: u64 = 65_535;
 /// The number of workgroups that wait until the device gets them together.
 const MOST_PENDING: u64 = 4096;
 
+/// How a device is opened. Tests change it.
+#[derive(Clone)]
+pub(crate) struct Setup {
+    /// The invocations of a workgroup.
+    pub(crate) group: u32,
+    /// The bytes of the largest array.
+    pub(crate) most_array: u64,
+    /// The bytes of the largest part of an array that a kernel reads.
+    pub(crate) most_bytes: u64,
+    /// A text in all kernels, and the text that replaces it.
+    pub(crate) altered: Option<(String, String)>,
+}
+
+impl Default for Setup {
+    fn default() -> Self {
+        Setup { group: 256, most_array: u64::MAX, most_bytes: u64::MAX, altered: None }
+    }
+}
+
+/// Results that are kept for later, and freed when memory is short.
+pub(crate) trait Plans: Any + Send + Sync {
+    fn free(&self);
+}
+
 /// An adapter with its compiled kernels.
 pub(crate) struct Context {
     device: wgpu::Device,
     queue: wgpu::Queue,
     limits: wgpu::Limits,
     name: String,
-    /// The bytes of the largest array that a kernel reads.
-    most_bytes: u64,
-    /// A text in all kernels, and the text that replaces it.
-    altered: Option<(String, String)>,
+    setup: Setup,
+    /// The bytes of all arrays, and the largest number that they may have.
+    live: Arc<AtomicU64>,
+    budget: AtomicU64,
+    plans: Mutex<Vec<Weak<dyn Plans>>>,
+    ring: Mutex<Ring>,
+    /// How often the device was read.
+    reads: AtomicU64,
     /// The compiled kernels, by text.
     pipelines: Mutex<HashMap<String, wgpu::ComputePipeline>>,
     /// Kernels that are to run, in order, and the number of their workgroups.
@@ -42,15 +73,45 @@ pub(crate) struct Context {
 #[derive(Clone)]
 #[doc(hidden)]
 pub struct Words {
-    buffer: wgpu::Buffer,
+    array: Arc<Array>,
     count: u64,
+}
+
+/// An array that counts as live until it is dropped.
+struct Array {
+    buffer: wgpu::Buffer,
+    bytes: u64,
+    live: Arc<AtomicU64>,
+}
+
+impl Drop for Array {
+    fn drop(&mut self) {
+        self.live.fetch_sub(self.bytes, Ordering::Relaxed);
+    }
 }
 
 impl Words {
     pub(crate) fn count(&self) -> u64 {
         self.count
     }
+
+    /// Returns the bytes, at least those of one item.
+    fn bytes(&self) -> u64 {
+        self.array.bytes
+    }
 }
+
+/// An array of a kernel that runs in windows.
+#[derive(Clone, Copy)]
+pub(crate) enum Windowed<'a> {
+    /// An array with this number of bits for each item.
+    Items(&'a Words, u32),
+    /// An array that each window reads as a whole.
+    Whole(&'a Words),
+}
+
+/// The items of a window start at a multiple of this number, so that its first bit is at a multiple of 256 bytes.
+const WINDOW: u64 = 2048;
 
 /// The number of invocations of a kernel, or of its workgroups.
 #[derive(Clone, Copy)]
@@ -95,8 +156,8 @@ pub(crate) fn names() -> Vec<String> {
 }
 
 impl Context {
-    /// Opens the first adapter whose name contains `name`. No array may be larger than `most_bytes`.
-    pub(crate) fn new(name: &str, most_bytes: u64, altered: Option<(String, String)>) -> Result<Self> {
+    /// Opens the first adapter whose name contains `name`.
+    pub(crate) fn new(name: &str, setup: Setup) -> Result<Self> {
         let found = adapters().into_iter().find(|adapter| adapter.get_info().name.contains(name));
         let adapter = found.ok_or_else(|| {
             let names = names();
@@ -113,23 +174,73 @@ impl Context {
         let (lost, wrong) = (Arc::clone(&failure), Arc::clone(&failure));
         device.set_device_lost_callback(move |reason, why| *locked(&lost) = Some(format!("{reason:?}: {why}")));
         device.on_uncaptured_error(Arc::new(move |error| *locked(&wrong) = Some(error.to_string())));
-        let most_bytes = limits.max_storage_buffer_binding_size.min(limits.max_buffer_size).min(most_bytes);
-        let (name, pipelines, pending) = (adapter.get_info().name, Mutex::default(), Mutex::default());
-        Ok(Context { device, queue, limits, name, most_bytes, altered, pipelines, pending, failure })
+        let most_array = limits.max_buffer_size.min(setup.most_array);
+        let most_bytes = limits.max_storage_buffer_binding_size.min(most_array).min(setup.most_bytes);
+        let setup = Setup { most_array, most_bytes, ..setup };
+        let (name, budget) = (adapter.get_info().name, AtomicU64::new(u64::MAX));
+        let (live, plans, ring, reads, pipelines, pending) = Default::default();
+        Ok(Context {
+            device,
+            queue,
+            limits,
+            name,
+            setup,
+            live,
+            budget,
+            plans,
+            ring,
+            reads,
+            pipelines,
+            pending,
+            failure,
+        })
     }
 
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
-    /// Returns the bytes of the largest array that a kernel reads.
-    pub(crate) fn most_bytes(&self) -> u64 {
-        self.most_bytes
+    /// Returns the invocations of a workgroup.
+    pub(crate) fn group(&self) -> u64 {
+        self.setup.group.into()
     }
 
-    /// Returns the error of an array that is too large.
+    /// Returns the bytes of the largest part of an array that a kernel reads.
+    pub(crate) fn most_bytes(&self) -> u64 {
+        self.setup.most_bytes
+    }
+
+    /// Returns the bytes of the largest array.
+    pub(crate) fn most_array(&self) -> u64 {
+        self.setup.most_array
+    }
+
+    /// Returns how often the device was read.
+    pub(crate) fn reads(&self) -> u64 {
+        self.reads.load(Ordering::Relaxed)
+    }
+
+    /// Sets the largest number of bytes of all arrays.
+    pub(crate) fn set_budget(&self, bytes: u64) {
+        self.budget.store(bytes, Ordering::Relaxed);
+    }
+
+    /// Adds plans that are freed when memory is short.
+    pub(crate) fn register(&self, plans: &Arc<impl Plans>) {
+        let mut known = locked(&self.plans);
+        known.retain(|plans| plans.strong_count() > 0);
+        let plans: Weak<dyn Plans> = Arc::downgrade(plans) as _;
+        known.push(plans);
+    }
+
+    /// Returns the plans that are in use.
+    pub(crate) fn plans(&self) -> Vec<Arc<dyn Plans>> {
+        locked(&self.plans).iter().filter_map(Weak::upgrade).collect()
+    }
+
+    /// Returns the error of an array that is too large for a kernel.
     pub(crate) fn too_large(&self, bytes: u64) -> Error {
-        let (what, limit) = ("an array on the device", self.most_bytes);
+        let (what, limit) = ("an array on the device", self.most_bytes());
         Error::TooLarge { what, bytes: bytes.into(), limit, instead: "use Threads" }
     }
 
@@ -161,36 +272,57 @@ impl Context {
         }
     }
 
-    /// Returns an array of zeros.
+    /// Returns an array of zeros. If memory is short, plans are freed first.
     pub(crate) fn zeros(&self, count: u64) -> Result<Words> {
+        match self.allocated(count) {
+            Err(Error::OutOfMemory { .. } | Error::TooLarge { .. }) if !self.plans().is_empty() => {
+                self.plans().iter().for_each(|plans| plans.free());
+                // Arrays live until the kernels that use them have run.
+                self.wait()?;
+                self.allocated(count)
+            }
+            found => found,
+        }
+    }
+
+    fn allocated(&self, count: u64) -> Result<Words> {
         // A kernel needs one item, of two words at most.
-        let size = 4 * count.max(2);
-        if size > self.most_bytes() {
-            return Err(self.too_large(size));
+        let bytes = 4 * count.max(2);
+        if bytes > self.most_array() {
+            return Err(self.too_large(bytes));
         }
         self.check()?;
+        let (budget, all) =
+            (self.budget.load(Ordering::Relaxed), self.live.fetch_add(bytes, Ordering::Relaxed) + bytes);
         let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST;
-        let asked = wgpu::BufferDescriptor { label: None, size, usage, mapped_at_creation: false };
+        let asked = wgpu::BufferDescriptor { label: None, size: bytes, usage, mapped_at_creation: false };
         let scope = self.device.push_error_scope(wgpu::ErrorFilter::OutOfMemory);
-        let buffer = self.device.create_buffer(&asked);
+        let live = Arc::clone(&self.live);
+        if all > budget {
+            self.live.fetch_sub(bytes, Ordering::Relaxed);
+            let (what, instead) = ("all arrays on the device", "set a larger budget, or use Threads");
+            return Err(Error::TooLarge { what, bytes: all.into(), limit: budget, instead });
+        }
+        let array = Arc::new(Array { buffer: self.device.create_buffer(&asked), bytes, live });
         match pollster::block_on(scope.pop()) {
-            Some(_) => Err(Error::OutOfMemory { bytes: size.into() }),
-            None => Ok(Words { buffer, count }),
+            Some(_) => Err(Error::OutOfMemory { bytes: bytes.into() }),
+            None => Ok(Words { array, count }),
         }
     }
 
     /// Copies bytes to the device, padded with zeros to words.
     pub(crate) fn upload(&self, bytes: &[u8]) -> Result<Words> {
         let words = self.zeros(bytes.len().div_ceil(4) as u64)?;
-        for (at, piece) in bytes.chunks(PIECE).enumerate() {
-            let offset = (at * PIECE) as u64;
-            let (even, rest) = piece.split_at(piece.len() / 4 * 4);
-            self.queue.write_buffer(&words.buffer, offset, even);
-            if !rest.is_empty() {
-                let mut last = [0; 4];
-                last[..rest.len()].copy_from_slice(rest);
-                self.queue.write_buffer(&words.buffer, offset + even.len() as u64, &last);
-            }
+        let (even, rest) = bytes.split_at(bytes.len() / 4 * 4);
+        match even.len() {
+            0 => {}
+            count if count < DIRECT => self.queue.write_buffer(&words.array.buffer, 0, even),
+            _ => locked(&self.ring).copy(&self.device, &self.queue, even, &words.array.buffer)?,
+        }
+        if !rest.is_empty() {
+            let mut last = [0; 4];
+            last[..rest.len()].copy_from_slice(rest);
+            self.queue.write_buffer(&words.array.buffer, even.len() as u64, &last);
         }
         self.check()?;
         Ok(words)
@@ -210,12 +342,13 @@ impl Context {
     /// Copies bytes at an offset to memory; both are multiples of 4.
     fn piece(&self, words: &Words, offset: u64, size: u64) -> Result<Vec<u8>> {
         self.check()?;
+        self.reads.fetch_add(1, Ordering::Relaxed);
         let usage = wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST;
         let asked = wgpu::BufferDescriptor { label: None, size, usage, mapped_at_creation: false };
         let staging = self.device.create_buffer(&asked);
         let mut pending = locked(&self.pending);
         let (mut encoder, _) = self.encoder(&mut pending);
-        encoder.copy_buffer_to_buffer(&words.buffer, offset, &staging, 0, size);
+        encoder.copy_buffer_to_buffer(&words.array.buffer, offset, &staging, 0, size);
         self.queue.submit([encoder.finish()]);
         drop(pending);
         staging.slice(..).map_async(wgpu::MapMode::Read, |_| ());
@@ -233,26 +366,68 @@ impl Context {
     }
 
     /// Runs a kernel after the kernels that ran before. `arrays` are its arrays, in order.
-    pub(crate) fn run(&self, kernel: &Kernel, arrays: &[&Words], params: &[u32], size: Size) -> Result<()> {
+    pub(crate) fn run(&self, kernel: &Kernel, arrays: &[&Words], params: impl Into<Params>, size: Size) -> Result<()> {
+        let parts = arrays.iter().map(|words| (*words, 0, words.bytes())).collect::<Vec<_>>();
+        self.dispatch(kernel, &parts, &params.into(), size)
+    }
+
+    /// Runs a kernel on `count` items, as often as it takes if an array is larger than a kernel reads. Parameter 0 is
+    /// the number of items of a run, and `size` the size of a run with this number.
+    pub(crate) fn run_in_windows(
+        &self,
+        kernel: &Kernel,
+        arrays: &[Windowed<'_>],
+        params: impl Into<Params>,
+        count: u64,
+        size: impl Fn(u64) -> Size,
+    ) -> Result<()> {
+        let widest = arrays.iter().map(|array| if let Windowed::Items(_, bits) = array { *bits } else { 0 }).max();
+        let most = 8 * self.most_bytes() / u64::from(widest.unwrap_or(1).max(1));
+        let most = if count <= most { count.max(1) } else { most / WINDOW * WINDOW };
+        if most == 0 {
+            return Err(self.too_large(WINDOW * 8));
+        }
+        let mut params = params.into();
+        for start in (0..count).step_by(most as usize) {
+            let length = most.min(count - start);
+            let parts: Vec<_> = arrays
+                .iter()
+                .map(|array| match *array {
+                    Windowed::Whole(words) => (words, 0, words.bytes()),
+                    Windowed::Items(words, bits) => {
+                        let bits = u64::from(bits);
+                        (words, start * bits / 8, (length * bits).div_ceil(8).next_multiple_of(4))
+                    }
+                })
+                .collect();
+            params.set_window(start as u32, length as u32);
+            self.dispatch(kernel, &parts, &params, size(length))?;
+        }
+        Ok(())
+    }
+
+    /// Runs a kernel on parts of arrays: each from an offset on, with this number of bytes.
+    fn dispatch(&self, kernel: &Kernel, parts: &[(&Words, u64, u64)], params: &Params, size: Size) -> Result<()> {
         let groups = match size {
-            Size::Invocations(count) => count.div_ceil(u64::from(GROUP)),
+            Size::Invocations(count) => count.div_ceil(self.group()),
             Size::Groups(count) => count,
         };
         if groups == 0 {
             return Ok(());
         }
+        if let Some(&(_, _, bytes)) = parts.iter().find(|&&(_, _, bytes)| bytes > self.most_bytes()) {
+            return Err(self.too_large(bytes));
+        }
         self.check()?;
         let pipeline = self.pipeline(kernel)?;
-        let mut words = [0; PARAMS];
-        words[..params.len()].copy_from_slice(params);
         let usage = wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST;
-        let asked = wgpu::BufferDescriptor { label: None, size: 4 * PARAMS as u64, usage, mapped_at_creation: false };
+        let words: &[u8] = bytemuck::cast_slice(params.words());
+        let asked = wgpu::BufferDescriptor { label: None, size: words.len() as u64, usage, mapped_at_creation: false };
         let uniform = self.device.create_buffer(&asked);
-        self.queue.write_buffer(&uniform, 0, bytemuck::cast_slice(&words));
+        self.queue.write_buffer(&uniform, 0, words);
         let mut entries = vec![wgpu::BindGroupEntry { binding: 0, resource: uniform.as_entire_binding() }];
-        entries.extend(arrays.iter().zip(1..).map(|(words, binding)| {
-            let size = NonZeroU64::new(4 * words.count.max(2));
-            let bound = wgpu::BufferBinding { buffer: &words.buffer, offset: 0, size };
+        entries.extend(parts.iter().zip(1..).map(|(&(words, offset, bytes), binding)| {
+            let bound = wgpu::BufferBinding { buffer: &words.array.buffer, offset, size: NonZeroU64::new(bytes) };
             wgpu::BindGroupEntry { binding, resource: wgpu::BindingResource::Buffer(bound) }
         }));
         let layout = pipeline.get_bind_group_layout(0);
@@ -282,8 +457,8 @@ impl Context {
 
     /// Returns a kernel as the device runs it. A text is compiled once.
     fn pipeline(&self, kernel: &Kernel) -> Result<wgpu::ComputePipeline> {
-        let mut text = kernel.text(GROUP);
-        if let Some((from, to)) = &self.altered {
+        let mut text = kernel.text(self.setup.group);
+        if let Some((from, to)) = &self.setup.altered {
             text = text.replace(from, to);
         }
         if let Some(found) = locked(&self.pipelines).get(&text) {

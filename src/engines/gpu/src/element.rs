@@ -1,10 +1,38 @@
 //! Element types by their bits.
 
+use std::sync::Arc;
+
 use bytemuck::checked::{CheckedBitPattern, try_pod_read_unaligned};
+use lacuna::lazy::engine_api::Held;
 use lacuna::{DType, Element, Result};
 
 use crate::context::{failed, with_capacity};
 use crate::kernel::{Form, Kind};
+
+/// Runs code with `$T` as the element type of a [`DType`]; `None` if the device does not hold the type.
+macro_rules! of_dtype {
+    ($dtype:expr, $T:ident => $body:expr) => {
+        match $dtype {
+            lacuna::DType::Bool => $crate::element::of_dtype!(@ bool, $T => $body),
+            lacuna::DType::UInt8 => $crate::element::of_dtype!(@ u8, $T => $body),
+            lacuna::DType::UInt16 => $crate::element::of_dtype!(@ u16, $T => $body),
+            lacuna::DType::UInt32 => $crate::element::of_dtype!(@ u32, $T => $body),
+            lacuna::DType::UInt64 => $crate::element::of_dtype!(@ u64, $T => $body),
+            lacuna::DType::Int8 => $crate::element::of_dtype!(@ i8, $T => $body),
+            lacuna::DType::Int16 => $crate::element::of_dtype!(@ i16, $T => $body),
+            lacuna::DType::Int32 => $crate::element::of_dtype!(@ i32, $T => $body),
+            lacuna::DType::Int64 => $crate::element::of_dtype!(@ i64, $T => $body),
+            lacuna::DType::Float32 => $crate::element::of_dtype!(@ f32, $T => $body),
+            lacuna::DType::Float64 => $crate::element::of_dtype!(@ f64, $T => $body),
+            _ => None,
+        }
+    };
+    (@ $type:ty, $T:ident => $body:expr) => {{
+        type $T = $type;
+        Some($body)
+    }};
+}
+pub(crate) use of_dtype;
 
 /// An element type that the device holds: `bool`, integers and floats.
 ///
@@ -64,6 +92,11 @@ elements! {
     bool, u8; u8, u8; u16, u16; u32, u32; u64, u64; i8, u8; i16, u16; i32, u32; i64, u64; f32, u32; f64, u64;
 }
 
+/// Returns the zero of an element type that the device holds.
+pub(crate) fn zero_of(dtype: DType) -> Held {
+    of_dtype!(dtype, T => Arc::new(T::ZERO) as Held).expect("the device holds this type")
+}
+
 /// Returns the bits of an element type, if the device holds it.
 pub(crate) fn form_of(dtype: DType) -> Option<Form> {
     let (bits, kind) = match dtype {
@@ -81,28 +114,3 @@ pub(crate) fn form_of(dtype: DType) -> Option<Form> {
     };
     Some(Form { bits, kind })
 }
-
-/// Runs code with `$T` as the element type of a [`DType`]; `None` if the device does not hold the type.
-macro_rules! of_dtype {
-    ($dtype:expr, $T:ident => $body:expr) => {
-        match $dtype {
-            lacuna::DType::Bool => $crate::element::of_dtype!(@ bool, $T => $body),
-            lacuna::DType::UInt8 => $crate::element::of_dtype!(@ u8, $T => $body),
-            lacuna::DType::UInt16 => $crate::element::of_dtype!(@ u16, $T => $body),
-            lacuna::DType::UInt32 => $crate::element::of_dtype!(@ u32, $T => $body),
-            lacuna::DType::UInt64 => $crate::element::of_dtype!(@ u64, $T => $body),
-            lacuna::DType::Int8 => $crate::element::of_dtype!(@ i8, $T => $body),
-            lacuna::DType::Int16 => $crate::element::of_dtype!(@ i16, $T => $body),
-            lacuna::DType::Int32 => $crate::element::of_dtype!(@ i32, $T => $body),
-            lacuna::DType::Int64 => $crate::element::of_dtype!(@ i64, $T => $body),
-            lacuna::DType::Float32 => $crate::element::of_dtype!(@ f32, $T => $body),
-            lacuna::DType::Float64 => $crate::element::of_dtype!(@ f64, $T => $body),
-            _ => None,
-        }
-    };
-    (@ $type:ty, $T:ident => $body:expr) => {{
-        type $T = $type;
-        Some($body)
-    }};
-}
-pub(crate) use of_dtype;

@@ -4,19 +4,22 @@ use std::fmt::Write;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use lacuna::lazy::Engine;
-use lacuna::lazy::engine_api::{Held, OnDevice, Plan, Sealed, View};
-use lacuna::{Error, Result};
+use lacuna::lazy::engine_api::{Held, MoveStep, OnDevice, Plan, Sealed, View};
+use lacuna::{Error, Result, Shape};
 
 use crate::Gpu;
-use crate::context::{MOST_ITEMS, failed, locked};
-use crate::element::form_of;
+use crate::context::{MOST_ITEMS, Words, failed, locked};
+use crate::element::{DeviceElement, form_of};
 use crate::fold::{Fold, Reduced};
 use crate::map::Map;
 use crate::median::Median;
-use crate::moves;
+use crate::moves::{Moves, converted, overlap};
 use crate::outline::{Outline, without_entries};
 use crate::reduce::{MOST_KEPT, Reduction};
+use crate::selection::{Choice, Selection};
+use crate::spread::spread;
 use crate::sum::Sum;
+use crate::take;
 use crate::tensor::{Bytes, DeviceValue, uploaded_of};
 
 /// A step that the device takes.
@@ -29,12 +32,26 @@ enum Step {
     Fold(Fold, Reduced),
     Sum(Sum, Reduced),
     Median(Median, Reduced),
+    /// Medians and their positions.
+    MedianAndPosition(Median, Reduced),
+    /// One result of a step with several.
+    Part(usize),
     /// The gradient of `any` or of a sum.
     Spread(Reduced),
-    /// A change of the format.
-    Format,
-    /// The elements at positions of the flattened operand.
-    Take(Vec<u64>),
+    MedianGradient(Median, Reduced),
+    /// Entries that are chosen and moved.
+    Selection(Selected),
+    SelectionGradient(Selected),
+}
+
+/// Which entries a step chooses.
+enum Selected {
+    Moves(Moves, Vec<(MoveStep, Shape)>),
+    Flattened(Vec<u64>),
+    Along(usize, Vec<u64>),
+    /// Whether the entries are those that the second operand stores, too.
+    Overlap(bool),
+    Format(&'static str),
 }
 
 /// The reason why a step runs on threads.
@@ -63,14 +80,68 @@ type Name = Vec<usize>;
 /// A step that the device takes, or the reason why not.
 type Taken = std::result::Result<Step, Reason>;
 
-/// Returns the positions of `take` from a tensor with these lengths.
-fn take(view: View<'_>, shape: &[usize]) -> Taken {
-    let size = shape.iter().try_fold(1_usize, |size, &length| size.checked_mul(length));
+/// Returns the positions of `take` or `take_axis` from a tensor with these lengths.
+fn positions(view: View<'_>, shape: &[usize]) -> std::result::Result<Selected, Reason> {
+    let (axis, size) = match view.axis(shape.len()) {
+        Some(axis) => (Some(axis), Some(shape[axis])),
+        None => (None, shape.iter().try_fold(1_usize, |size, &length| size.checked_mul(length))),
+    };
     let size = size.ok_or("its operand has 2^64 positions")?;
     let positions = view.positions(size).ok_or("its positions are checked on threads")?;
-    match (positions.len() as u64) < MOST_ITEMS && view.shape().is_some() {
-        true => Ok(Step::Take(positions.into_iter().map(|position| position as u64).collect())),
-        false => Err("it has 2^31 positions".into()),
+    if positions.len() as u64 >= MOST_ITEMS {
+        return Err("it has 2^31 positions".into());
+    }
+    let positions = positions.into_iter().map(|position| position as u64).collect();
+    Ok(match axis {
+        Some(axis) => Selected::Along(axis, positions),
+        None => Selected::Flattened(positions),
+    })
+}
+
+/// Returns which entries a step or its gradient chooses. `None` if it does not choose entries.
+fn selected(view: View<'_>, name: &str, shape: &[usize]) -> std::result::Result<Option<Selected>, Reason> {
+    Ok(Some(match name {
+        "to_coo" => Selected::Format("coo"),
+        "to_csr" => Selected::Format("csr"),
+        "mask" | "without" => Selected::Overlap(name == "mask"),
+        "take" | "take_axis" => positions(view, shape)?,
+        _ => match view.moves() {
+            Some(steps) => match Moves::new(shape.len(), &steps) {
+                Some(moves) => Selected::Moves(moves, steps),
+                None => return Err(format!("{name} repeats elements, or its numbers do not fit the device").into()),
+            },
+            None => return Ok(None),
+        },
+    }))
+}
+
+impl Selected {
+    /// Returns the entries that are chosen. `None` leaves the step to the threads.
+    fn entries(&self, x: &DeviceValue, other: Option<&DeviceValue>, shape: &Shape) -> Result<Option<Arc<Selection>>> {
+        let (gpu, of) = (&x.gpu, &x.pattern);
+        let found = match self {
+            // Positions that are set to zero have to be zeros.
+            Selected::Moves(moves, _) if moves.has_zeros && x.is_fill_truthy() => return Ok(None),
+            Selected::Moves(moves, steps) => {
+                of.selection(Choice::Moves(steps.clone()), || moves.selection(gpu, of, shape))
+            }
+            Selected::Flattened(positions) => {
+                let choice = Choice::Flattened(positions.clone(), shape.clone());
+                of.selection(choice, || take::flattened(gpu, of, positions, shape))
+            }
+            Selected::Along(_, positions) if !take::is_countable(of.nnz, positions) => return Ok(None),
+            Selected::Along(axis, positions) => {
+                let choice = Choice::Along(*axis, positions.clone(), shape.clone());
+                of.selection(choice, || take::along(gpu, of, *axis, positions, shape))
+            }
+            Selected::Overlap(are_common) => {
+                let Some(other) = other.filter(|other| other.pattern.shape == of.shape) else { return Ok(None) };
+                let choice = Choice::Overlap(Arc::downgrade(&other.pattern), *are_common);
+                of.selection(choice, || overlap(gpu, of, &other.pattern, *are_common))
+            }
+            Selected::Format(format) => of.selection(Choice::Format(format), || converted(gpu, of, format)),
+        };
+        found.map(Some)
     }
 }
 
@@ -110,8 +181,10 @@ impl Gpu {
     fn name_of_pattern(&self, plan: &Plan, at: usize, step: &Taken, names: &[Name]) -> Name {
         let view = plan.view(at);
         match step {
-            Ok(Step::Map(_) | Step::Spread(_)) => names[view.inputs()[0]].clone(),
-            Ok(Step::Fold(_, over) | Step::Sum(_, over) | Step::Median(_, over)) => {
+            Ok(
+                Step::Map(_) | Step::Spread(_) | Step::MedianGradient(..) | Step::SelectionGradient(_) | Step::Part(_),
+            ) => names[view.inputs()[0]].clone(),
+            Ok(Step::Fold(_, over) | Step::Sum(_, over) | Step::Median(_, over) | Step::MedianAndPosition(_, over)) => {
                 let own = [usize::MAX, usize::from(over.keeps_dims), over.kept.len()];
                 [&names[view.inputs()[0]][..], &own, &over.kept].concat()
             }
@@ -149,15 +222,26 @@ impl Gpu {
     fn step(&self, plan: &Plan, at: usize) -> Taken {
         let view = plan.view(at);
         let elsewhere = || Reason::Why(format!("{} is computed on threads", view.name()));
+        if let Some(number) = view.part() {
+            return Ok(Step::Part(number));
+        }
         let dtypes: Option<Vec<_>> = view.inputs().iter().map(|&input| plan.view(input).dtype()).collect();
         let dtypes = dtypes.ok_or_else(elsewhere)?;
         if dtypes.iter().any(|&dtype| form_of(dtype).is_none()) {
             return Err(elsewhere());
         }
-        if matches!(view.name(), "to_coo" | "to_csr" | "take") {
-            let shape = plan.view(view.inputs()[0]).shape().ok_or("the lengths of its operand are not known")?;
-            self.check_rank(shape)?;
-            return if view.name() == "take" { take(view, shape) } else { Ok(Step::Format) };
+        let shape = plan.view(view.inputs()[0]).shape();
+        if let Some(shape) = shape {
+            let (name, is_gradient) = match view.name().strip_suffix("_backward") {
+                Some(name) => (name, true),
+                None => (view.name(), false),
+            };
+            // The gradients of masks drop the signs of zeros.
+            let is_chosen = !(is_gradient && matches!(name, "mask" | "without"));
+            if let Some(selected) = is_chosen.then(|| selected(view, name, shape)).transpose()?.flatten() {
+                self.check_selection(view, shape)?;
+                return Ok(if is_gradient { Step::SelectionGradient(selected) } else { Step::Selection(selected) });
+            }
         }
         if let Some(map) = Map::of(view, &dtypes) {
             return Ok(Step::Map(map));
@@ -174,7 +258,8 @@ impl Gpu {
         let (name, operand) = (view.name(), plan.view(view.inputs()[0]));
         let Some(form) = operand.dtype().and_then(form_of) else { return Ok(None) };
         let (fold, sum) = (Fold::of(name, form), Sum::of(name));
-        let is_median = matches!(name, "median" | "nanmedian");
+        let is_median =
+            matches!(name, "median" | "nanmedian" | "nanmedian_index" | "median_backward" | "nanmedian_backward");
         let is_spread = matches!(name, "any_backward" | "sum_backward");
         if fold.is_none() && sum.is_none() && !is_median && !is_spread {
             return Ok(None);
@@ -196,16 +281,35 @@ impl Gpu {
             (_, Some(sum)) => Step::Sum(sum, over),
             _ if is_spread => Step::Spread(over),
             _ => {
-                let (skips_nan, is_lower) = (name == "nanmedian", view.word("even") == "lower");
-                Step::Median(Median { skips_nan, is_lower }, over)
+                let (skips_nan, is_lower) = (name.starts_with("nan"), view.word("even") == "lower");
+                let median = Median { skips_nan, is_lower };
+                match name {
+                    "nanmedian_index" => Step::MedianAndPosition(median, over),
+                    "median" | "nanmedian" => Step::Median(median, over),
+                    _ if view.has_plain_options() => Step::MedianGradient(median, over),
+                    _ => return Err("its rule of equal elements is computed on threads".into()),
+                }
             }
         }))
     }
 
-    /// Checks that a kernel can read all coordinates: it has one array per axis, and one more.
+    /// Checks that a kernel can read all coordinates: it has one array per axis, and two more.
     fn check_rank(&self, shape: &[usize]) -> std::result::Result<(), Reason> {
-        let most = MOST_KEPT.min(self.0.context.most_arrays().saturating_sub(1));
+        let most = MOST_KEPT.min(self.0.context.most_arrays().saturating_sub(2));
         if shape.len() > most { Err(format!("it has more than {most} axes").into()) } else { Ok(()) }
+    }
+
+    /// Checks that kernels can number the positions of an operand and of a result.
+    fn check_selection(&self, view: View<'_>, operand: &[usize]) -> std::result::Result<(), Reason> {
+        let result = view.shape().ok_or("the lengths of its result are not known")?;
+        for shape in [operand, result] {
+            self.check_rank(shape)?;
+            let is_numbered = shape.iter().try_fold(1_u64, |size, &length| size.checked_mul(length as u64)).is_some();
+            if !is_numbered || shape.iter().any(|&length| length as u64 > 1 << 32) {
+                return Err("it has 2^64 positions, or coordinates of 64 bits".into());
+            }
+        }
+        Ok(())
     }
 
     /// Checks that kernels can group the entries of a tensor.
@@ -233,44 +337,84 @@ impl Gpu {
     }
 
     /// Computes a step from its operands on the device. `None` leaves the step to the threads.
-    fn computed(&self, plan: &Plan, at: usize, step: &Step, operands: &[&DeviceValue]) -> Result<Option<DeviceValue>> {
-        let x = operands[0];
-        let outline = |whole: &[usize]| Outline::of(plan, at, operands, whole);
+    fn computed(
+        &self,
+        plan: &Plan,
+        at: usize,
+        step: &Step,
+        operands: &[&DeviceValue],
+        flags: &Words,
+    ) -> Result<Option<DeviceValue>> {
+        let (x, second) = (operands[0], operands.get(1).copied());
+        let outline = |whole: &[usize]| Outline::of(plan, at, operands, whole, flags);
         let with = |over: &[usize], run: &dyn Fn(&Outline) -> Result<Option<DeviceValue>>| match outline(over) {
             Some(outline) => run(&outline),
             None => Ok(None),
         };
-        match step {
-            Step::Leaf => Ok(Some(x.clone())),
-            Step::Format => moves::converted(x, plan.view(at).format()).map(Some),
-            Step::Take(positions) => match plan.view(at).shape() {
-                Some(shape) => moves::taken(x, positions, shape).map(Some),
+        match (step, second) {
+            (Step::Leaf, _) => Ok(Some(x.clone())),
+            (Step::Part(number), _) => Ok(Some(x.part(*number))),
+            (Step::Selection(selected), other) => match plan.view(at).shape() {
+                Some(shape) => selected.entries(x, other, shape)?.map(|entries| entries.of(x)).transpose(),
                 None => Ok(None),
             },
-            Step::Map(map) => with(&[], &|outline| map.run(operands, outline)),
-            Step::Marks(marks) => {
-                let reduced = marks.reduced(&x.pattern.shape);
-                with(&reduced, &|outline| marks.run(x, outline).map(Some))
+            (Step::SelectionGradient(selected), Some(upstream)) => {
+                let Some(entries) = selected.entries(x, None, &upstream.pattern.shape)? else { return Ok(None) };
+                entries.gradient(x, upstream).map(Some)
             }
-            Step::Fold(fold, over) => with(&over.reduced, &|outline| fold.run(x, over, outline)),
-            Step::Sum(sum, over) => with(&over.reduced, &|outline| match sum.fold(x, over)? {
+            (Step::Map(map), _) => with(&[], &|outline| map.run(operands, outline)),
+            (Step::Marks(marks), _) => with(&marks.reduced(&x.pattern.shape), &|outline| marks.run(x, outline)),
+            (Step::Fold(fold, over), _) => with(&over.reduced, &|outline| fold.run(x, over, outline)),
+            (Step::Sum(sum, over), _) => with(&over.reduced, &|outline| match sum.fold(x, over)? {
                 Some(fold) => fold.run(x, over, outline),
                 None => Ok(None),
             }),
-            Step::Median(median, over) => with(&over.reduced, &|outline| median.run(x, over, outline)),
-            Step::Spread(over) => with(&[], &|outline| moves::spread(x, operands[1], over, outline)),
+            (Step::Median(median, over), _) => with(&over.reduced, &|outline| median.run(x, over, outline, false)),
+            (Step::MedianAndPosition(median, over), _) => {
+                with(&over.reduced, &|outline| median.run(x, over, outline, true))
+            }
+            (Step::MedianGradient(median, over), Some(upstream)) => {
+                with(&[], &|outline| median.gradient(x, upstream, over, outline))
+            }
+            (Step::Spread(over), Some(upstream)) => with(&[], &|outline| spread(x, upstream, over, outline)),
+            _ => Ok(None),
         }
     }
 
     /// Returns the values on the device of all steps that it takes. A step for which the device has no room is left to
-    /// the threads.
+    /// the threads, and so is a step that sets its flag.
     fn run(&self, plan: &Plan, slots: &[Option<Held>]) -> Result<Vec<Option<DeviceValue>>> {
-        let steps = self.layout(plan, slots);
+        let (steps, mut left) = (self.layout(plan, slots), Vec::new());
+        loop {
+            let flags = self.0.context.zeros(plan.count() as u64)?;
+            let values = self.run_without(plan, slots, &steps, &left, &flags)?;
+            let may_fail = |at: usize| values[at].is_some() && steps[at].as_ref().is_ok_and(Step::may_fail);
+            if !(0..plan.count()).any(may_fail) {
+                return Ok(values);
+            }
+            let set = u32::from_bytes(&self.0.context.download(&flags, 4 * plan.count())?)?;
+            // Later flags may be those of values that were computed from this one.
+            match set.iter().position(|&flag| flag != 0) {
+                Some(at) => left.push(at),
+                None => return Ok(values),
+            }
+        }
+    }
+
+    /// Computes the steps, without those in `left`.
+    fn run_without(
+        &self,
+        plan: &Plan,
+        slots: &[Option<Held>],
+        steps: &[Taken],
+        left: &[usize],
+        flags: &Words,
+    ) -> Result<Vec<Option<DeviceValue>>> {
         let mut values: Vec<Option<DeviceValue>> = Vec::with_capacity(plan.count());
         for (at, step) in steps.iter().enumerate() {
             let view = plan.view(at);
             let found = match step {
-                Ok(Step::Leaf) if is_read(plan, &steps, at) => match view.placed() {
+                Ok(Step::Leaf) if is_read(plan, steps, at) => match view.placed() {
                     Some(placed) => Ok(self.own(placed.as_ref()).cloned()),
                     None => {
                         let value = slots[at].as_ref().or(view.constant());
@@ -279,10 +423,10 @@ impl Gpu {
                     }
                 },
                 Ok(Step::Leaf) => Ok(None),
-                Ok(step) => {
+                Ok(step) if !left.contains(&at) => {
                     let operands: Option<Vec<&DeviceValue>> =
                         view.inputs().iter().map(|&input| values[input].as_ref()).collect();
-                    operands.map_or(Ok(None), |operands| self.computed(plan, at, step, &operands))
+                    operands.map_or(Ok(None), |operands| self.computed(plan, at, step, &operands, flags))
                 }
                 Err(reason) if self.0.is_strict && !view.inputs().is_empty() => {
                     return Err(match reason {
@@ -290,7 +434,7 @@ impl Gpu {
                         Reason::TooLarge(bytes) => self.0.context.too_large(*bytes),
                     });
                 }
-                Err(_) => Ok(None),
+                _ => Ok(None),
             };
             let is_left = matches!(step, Ok(taken) if !matches!(taken, Step::Leaf)) && matches!(found, Ok(None));
             if self.0.is_strict && is_left {
@@ -302,6 +446,17 @@ impl Gpu {
             });
         }
         Ok(values)
+    }
+}
+
+impl Step {
+    /// Returns whether the step sets its flag for some values.
+    fn may_fail(&self) -> bool {
+        match self {
+            Step::Map(map) => map.may_fail(),
+            Step::Sum(..) => true,
+            _ => false,
+        }
     }
 }
 

@@ -2,10 +2,10 @@
 
 use lacuna::Result;
 
-use crate::context::{Context, Size, Words};
+use crate::context::{Context, Size, Windowed, Words};
 use crate::element::form_of;
 use crate::groups::{Groups, PIECE, row_major};
-use crate::kernel::{Access, Form, Items, Kernel, Kind, with_value};
+use crate::kernel::{Access, Form, Items, Kernel, Kind, Params};
 use crate::outline::Outline;
 use crate::tensor::DeviceValue;
 
@@ -23,6 +23,14 @@ impl Reduced {
     pub(crate) fn extent(&self, shape: &[usize]) -> Option<u64> {
         self.reduced.iter().try_fold(1_u64, |extent, &axis| extent.checked_mul(shape[axis] as u64))
     }
+
+    /// Returns the position of each entry in its group.
+    pub(crate) fn positions(&self, x: &DeviceValue) -> Result<Words> {
+        let (pattern, coords) = (&x.pattern, x.pattern.coords(&x.gpu)?);
+        let own: Vec<&Words> = self.reduced.iter().map(|&axis| &coords[axis]).collect();
+        let lengths: Vec<usize> = self.reduced.iter().map(|&axis| pattern.shape[axis]).collect();
+        row_major(&x.gpu.0.context, &own, &lengths, pattern.nnz)
+    }
 }
 
 /// A reduction. A state is an array of words, of the type `State`.
@@ -36,11 +44,10 @@ pub(crate) struct Fold {
     pub(crate) result: String,
     /// Whether `entry` reads the positions of entries in their groups.
     pub(crate) reads_positions: bool,
-    /// Whether `result` marks a group without a result in `errors`. Threads then report the error.
+    /// Whether `result` calls `fail()` for a group without a result. Threads then report the error.
     pub(crate) fails: bool,
-    /// Parameters of all functions, from `param(4)` on. Before them are the number of groups, the number of positions
-    /// of a group in two words, and whether unstored positions count.
-    pub(crate) params: Vec<u32>,
+    /// A word that all functions read as `state_of_all[0]`.
+    pub(crate) of_all: Option<Words>,
 }
 
 impl Fold {
@@ -61,7 +68,7 @@ impl Fold {
     }
 
     pub(crate) fn new(words: usize, text: String, result: String) -> Self {
-        Fold { words, text, result, reads_positions: false, fails: false, params: Vec::new() }
+        Fold { words, text, result, reads_positions: false, fails: false, of_all: None }
     }
 
     /// Computes the result. `None` if the device does not compute it for this operand.
@@ -69,37 +76,24 @@ impl Fold {
         let (gpu, pattern) = (&x.gpu, &x.pattern);
         let (Some(extent), Some(form)) = (over.extent(&pattern.shape), form_of(outline.dtype)) else { return Ok(None) };
         let (context, groups) = (&gpu.0.context, pattern.groups(gpu, &over.kept)?);
-        let positions = match self.reads_positions {
-            true => {
-                let coords = pattern.coords(gpu)?;
-                let own: Vec<&Words> = over.reduced.iter().map(|&axis| &coords[axis]).collect();
-                let lengths: Vec<usize> = over.reduced.iter().map(|&axis| pattern.shape[axis]).collect();
-                Some(row_major(context, &own, &lengths, pattern.nnz)?)
-            }
-            false => None,
-        };
+        let positions = if self.reads_positions { Some(over.positions(x)?) } else { None };
         let states = self.states(context, x, &groups, positions.as_ref())?;
         let values = context.zeros(form.words(groups.count.into()))?;
-        let errors = context.zeros(1)?;
         let gaps = u32::from(over.counts_gaps);
-        let own = [&[groups.count, extent as u32, (extent >> 32) as u32, gaps], &self.params[..]].concat();
-        let params = with_value(&own, x.form(), x.fill_bits());
-        let kernel = self
-            .kernel("finish", x.form())
+        let params = Params::of(&[groups.count, extent as u32, (extent >> 32) as u32, gaps]);
+        let params = params.value(x.form(), x.fill_bits()).flag(outline.flag.at);
+        let (kernel, mut arrays) = self.kernel("finish", x.form());
+        let kernel = kernel
             .array("states", Access::Read, Items::Words)
             .array("starts", Access::Read, Items::Words)
-            .function(&format!("{STATE_OF}\n{FINISH}"))
-            .function(&self.result);
-        let (kernel, mut arrays) = (kernel, vec![&states, &groups.starts]);
-        let kernel = if self.fails { kernel.array("errors", Access::Atomic, Items::Words) } else { kernel };
-        arrays.extend(self.fails.then_some(&errors));
+            .function(&format!("{STATE_OF}\n{FINISH}"));
+        arrays.extend([&states, &groups.starts]);
+        let kernel = if self.fails { kernel.fails() } else { kernel };
+        arrays.extend(self.fails.then_some(&outline.flag.words));
         arrays.push(&values);
-        let kernel = kernel.output(form, "return result(state_of(e), e);");
+        let kernel = kernel.function(&self.result).output(form, "return result(state_of(e), e);");
         let size = Size::Invocations(form.invocations(groups.count.into()));
-        context.run(&kernel, &arrays, &params, size)?;
-        if self.fails && context.word(&errors, 0)? != 0 {
-            return Ok(None);
-        }
+        context.run(&kernel, &arrays, params, size)?;
         let pattern = groups.pattern(gpu, pattern, &over.kept, over.keeps_dims)?;
         Ok(Some(x.with(pattern, values, outline)))
     }
@@ -115,22 +109,16 @@ impl Fold {
         let mut states: Option<Words> = None;
         let mut starts = &groups.starts;
         for (pieces, count) in &groups.levels {
-            let next = context.zeros(u64::from(*count) * self.words as u64)?;
-            let kernel = self.kernel("fold", x.form());
-            let (kernel, mut arrays, item) = match &states {
-                Some(states) => (kernel.array("states", Access::Read, Items::Words), vec![states], "state_of(at)"),
-                None => self.entries(kernel, x, groups, positions),
+            let next = match &states {
+                None if groups.is_whole() => self.of_whole(context, x, *count, positions)?,
+                None => self.of_entries(context, x, groups, positions)?,
+                Some(states) => {
+                    let (kernel, arrays) = self.kernel("fold_states", x.form());
+                    let kernel = kernel.array("states", Access::Read, Items::Words).function(STATE_OF);
+                    let arrays = [&arrays[..], &[states]].concat();
+                    self.merged(context, (kernel, arrays), "state_of(at)", [starts, pieces], [groups.count, *count])?
+                }
             };
-            let kernel = kernel
-                .array("starts", Access::Read, Items::Words)
-                .array("pieces", Access::Read, Items::Words)
-                .search("group_of", "u32", "pieces[at + 1u] <= key")
-                .array("next", Access::Write, Items::Words)
-                .function(if states.is_some() { STATE_OF } else { "" })
-                .body(&self.body(item));
-            arrays.extend([starts, pieces, &next]);
-            let params = [&[groups.count, *count, 0, 0], &self.params[..]].concat();
-            context.run(&kernel, &arrays, &params, Size::Invocations((*count).into()))?;
             (states, starts) = (Some(next), pieces);
         }
         match states {
@@ -139,16 +127,49 @@ impl Fold {
         }
     }
 
-    /// Adds the arrays of entries to a kernel. Returns the arrays, and the state at the position `at`.
-    fn entries<'a>(
-        &self,
-        kernel: Kernel,
-        x: &'a DeviceValue,
-        groups: &'a Groups,
-        positions: Option<&'a Words>,
-    ) -> (Kernel, Vec<&'a Words>, &'static str) {
+    /// Returns the states of all pieces of the only group. An array of entries may be larger than a kernel reads.
+    fn of_whole(&self, context: &Context, x: &DeviceValue, pieces: u32, positions: Option<&Words>) -> Result<Words> {
+        let next = context.zeros(u64::from(pieces) * self.words as u64)?;
+        let (kernel, arrays) = self.kernel("fold_whole", x.form());
         let mut kernel = kernel.values("values", x.form());
-        let mut arrays = vec![&x.values];
+        let mut arrays: Vec<_> = arrays.into_iter().map(Windowed::Whole).collect();
+        arrays.push(Windowed::Items(&x.values, x.form().bits));
+        let position = match positions {
+            Some(positions) => {
+                kernel = kernel.array("positions", Access::Read, Items::Pairs);
+                arrays.push(Windowed::Items(positions, 64));
+                "positions[at]"
+            }
+            None => "vec2(0u, 0u)",
+        };
+        arrays.push(Windowed::Whole(&next));
+        let kernel = kernel.array("next", Access::Write, Items::Words).body(&format!(
+            "let first = i * {PIECE}u;
+if (first >= param(0u)) {{ return; }}
+let end = min(first + {PIECE}u, param(0u));
+var state = none();
+for (var at = first; at < end; at++) {{
+    state = merge(state, entry(load_values(at), {position}, at + window_start()));
+}}
+let piece = i + window_start() / {PIECE}u;
+for (var k = 0u; k < STATE; k++) {{ next[piece * STATE + k] = state[k]; }}"
+        ));
+        let size = |count: u64| Size::Invocations(count.div_ceil(PIECE.into()));
+        context.run_in_windows(&kernel, &arrays, [0], x.pattern.nnz.into(), size)?;
+        Ok(next)
+    }
+
+    /// Returns the states of the pieces of all groups.
+    fn of_entries(
+        &self,
+        context: &Context,
+        x: &DeviceValue,
+        groups: &Groups,
+        positions: Option<&Words>,
+    ) -> Result<Words> {
+        let (kernel, mut arrays) = self.kernel("fold_entries", x.form());
+        let mut kernel = kernel.values("values", x.form());
+        arrays.push(&x.values);
         if let Some(positions) = positions {
             kernel = kernel.array("positions", Access::Read, Items::Pairs);
             arrays.push(positions);
@@ -157,31 +178,51 @@ impl Fold {
             kernel = kernel.array("order", Access::Read, Items::Words);
             arrays.push(order);
         }
-        let entry = match (groups.order.is_some(), positions.is_some()) {
-            (false, false) => "entry(load_values(at), vec2(0u, 0u), at - starts[g])",
-            (false, true) => "entry(load_values(at), positions[at], at - starts[g])",
-            (true, false) => "entry(load_values(order[at]), vec2(0u, 0u), at - starts[g])",
-            (true, true) => "entry(load_values(order[at]), positions[order[at]], at - starts[g])",
-        };
-        (kernel, arrays, entry)
+        let at = if groups.order.is_some() { "order[at]" } else { "at" };
+        let position = if positions.is_some() { format!("positions[{at}]") } else { "vec2(0u, 0u)".into() };
+        let item = format!("entry(load_values({at}), {position}, at - starts[g])");
+        let (pieces, count) = &groups.levels[0];
+        self.merged(context, (kernel, arrays), &item, [&groups.starts, pieces], [groups.count, *count])
     }
 
-    fn kernel(&self, name: &'static str, form: Form) -> Kernel {
-        let types = format!("const STATE = {}u;\nalias State = array<u32, {}>;", self.words, self.words);
-        Kernel::new(name).typed("x", form).function(&types).function(&self.text)
-    }
-
-    /// Returns the body that merges the items of a piece.
-    fn body(&self, item: &str) -> String {
-        format!(
-            "if (i >= param(1u)) {{ return; }}
+    /// Merges the items of each piece: of each group the items from its start to that of the next one.
+    fn merged(
+        &self,
+        context: &Context,
+        (kernel, mut arrays): (Kernel, Vec<&Words>),
+        item: &str,
+        [starts, pieces]: [&Words; 2],
+        [groups, count]: [u32; 2],
+    ) -> Result<Words> {
+        let next = context.zeros(u64::from(count) * self.words as u64)?;
+        let kernel = kernel
+            .array("starts", Access::Read, Items::Words)
+            .array("pieces", Access::Read, Items::Words)
+            .search("group_of", "u32", "pieces[at + 1u] <= key")
+            .array("next", Access::Write, Items::Words)
+            .body(&format!(
+                "if (i >= param(1u)) {{ return; }}
 let g = group_of(i, 0u, param(0u));
 let first = starts[g] + (i - pieces[g]) * {PIECE}u;
 let end = min(first + {PIECE}u, starts[g + 1u]);
 var state = none();
 for (var at = first; at < end; at++) {{ state = merge(state, {item}); }}
 for (var k = 0u; k < STATE; k++) {{ next[i * STATE + k] = state[k]; }}"
-        )
+            ));
+        arrays.extend([starts, pieces, &next]);
+        context.run(&kernel, &arrays, [groups, count], Size::Invocations(count.into()))?;
+        Ok(next)
+    }
+
+    /// Returns a kernel with the functions of states, and its arrays.
+    fn kernel(&self, name: &'static str, form: Form) -> (Kernel, Vec<&Words>) {
+        let kernel = Kernel::new(name).typed("x", form);
+        let kernel = match &self.of_all {
+            Some(_) => kernel.array("state_of_all", Access::Read, Items::Words),
+            None => kernel,
+        };
+        let types = format!("const STATE = {}u;\nalias State = array<u32, {}>;", self.words, self.words);
+        (kernel.function(&types).function(&self.text), self.of_all.iter().collect())
     }
 }
 

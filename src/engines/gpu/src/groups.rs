@@ -5,8 +5,8 @@ use std::sync::{Arc, OnceLock};
 use lacuna::{Result, Shape};
 
 use crate::Gpu;
-use crate::context::{Context, MOST_ITEMS, Size, Words};
-use crate::kernel::{Access, BITS_EACH, Items, Kernel, marks_of};
+use crate::context::{Context, MOST_ITEMS, Size, Windowed, Words};
+use crate::kernel::{Access, BITS_EACH, Items, Kernel, Params, marks_of};
 use crate::ranks::{Ranks, sums_before, words_of_bits};
 use crate::sort::sorted;
 use crate::tensor::{DevicePattern, Layout};
@@ -48,14 +48,14 @@ impl Groups {
             }
         };
         let firsts = Ranks::new(context, heads)?;
-        let count = firsts.count;
+        let count = firsts.count(context)?;
         let starts = context.zeros(u64::from(count) + 1)?;
         let kernel = Kernel::new("starts").ranks("firsts").array("starts", Access::Write, Items::Words).body(
             "if (i < param(0u) && has_firsts(i)) { starts[before_firsts(i)] = i; }\n\
                  if (i == param(0u)) { starts[param(1u)] = param(0u); }",
         );
         let arrays = [&firsts.bits, &firsts.before, &starts];
-        context.run(&kernel, &arrays, &[nnz, count], Size::Invocations(u64::from(nnz) + 1))?;
+        context.run(&kernel, &arrays, [nnz, count], Size::Invocations(u64::from(nnz) + 1))?;
         let first_entries = match &order {
             Some(order) => gathered(context, order, &starts, count)?,
             None => starts.clone(),
@@ -63,6 +63,11 @@ impl Groups {
         let coords = own.iter().map(|axis| gathered(context, axis, &first_entries, count)).collect::<Result<_>>()?;
         let levels = levels(context, &starts, count)?;
         Ok(Groups { count, starts, order, firsts, coords, levels, results: Default::default() })
+    }
+
+    /// Returns whether all entries are in one group, in the order in which they are stored.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.count == 1 && self.order.is_none()
     }
 
     /// Returns the number of the group of each entry.
@@ -73,7 +78,7 @@ impl Groups {
         let kernel = kernel.body(&format!("if (i < param(0u)) {{ numbers[{at}] = before_firsts(i + 1u) - 1u; }}"));
         let mut arrays = vec![&self.firsts.bits, &self.firsts.before, &numbers];
         arrays.extend(&self.order);
-        context.run(&kernel, &arrays, &[nnz], Size::Invocations(nnz.into()))?;
+        context.run(&kernel, &arrays, [nnz], Size::Invocations(nnz.into()))?;
         Ok(numbers)
     }
 
@@ -121,7 +126,7 @@ impl Groups {
             Layout::Coo(_) => Layout::Coo(coords),
             Layout::Csr { .. } => csr_of_coords(context, &shape, &coords, self.count)?,
         };
-        Ok(DevicePattern::new(Shape::from(shape), self.count, layout))
+        Ok(DevicePattern::new(context, Shape::from(shape), self.count, layout))
     }
 }
 
@@ -140,7 +145,7 @@ pub(crate) fn size_of_axes(lengths: &[usize]) -> u64 {
 }
 
 /// Returns the bits of the largest number of a cell.
-fn bits_of_cells(lengths: &[usize]) -> u32 {
+pub(crate) fn bits_of_cells(lengths: &[usize]) -> u32 {
     u64::BITS - size_of_axes(lengths).saturating_sub(1).leading_zeros()
 }
 
@@ -160,8 +165,9 @@ pub(crate) fn row_major(context: &Context, coords: &[&Words], lengths: &[usize],
     let kernel = kernel
         .array("keys", Access::Write, Items::Pairs)
         .body(&format!("if (i >= param(0u)) {{ return; }}\n{text}keys[i] = key;"));
-    let arrays: Vec<&Words> = coords.iter().copied().chain([&keys]).collect();
-    context.run(&kernel, &arrays, &params, Size::Invocations(count.into()))?;
+    let axes = coords.iter().map(|axis| Windowed::Items(axis, 32));
+    let arrays: Vec<_> = axes.chain([Windowed::Items(&keys, 64)]).collect();
+    context.run_in_windows(&kernel, &arrays, Params::of(&params), count.into(), Size::Invocations)?;
     Ok(keys)
 }
 
@@ -186,19 +192,19 @@ fn heads(context: &Context, kernel: Kernel, test: &str, arrays: &[&Words], count
     let bits = context.zeros(words_of_bits(u64::from(count) + 1))?;
     let kernel = marks_of(kernel.function(&format!("fn holds(e: u32) -> bool {{ return {test}; }}")));
     let arrays: Vec<&Words> = arrays.iter().copied().chain([&bits]).collect();
-    context.run(&kernel, &arrays, &[count], Size::Invocations(u64::from(count).div_ceil(BITS_EACH)))?;
+    context.run(&kernel, &arrays, [count], Size::Invocations(u64::from(count).div_ceil(BITS_EACH)))?;
     Ok(bits)
 }
 
 /// Returns the words of an array at these positions.
-fn gathered(context: &Context, words: &Words, positions: &Words, count: u32) -> Result<Words> {
+pub(crate) fn gathered(context: &Context, words: &Words, positions: &Words, count: u32) -> Result<Words> {
     let found = context.zeros(count.into())?;
     let kernel = Kernel::new("gather")
         .array("words", Access::Read, Items::Words)
         .array("positions", Access::Read, Items::Words)
         .array("found", Access::Write, Items::Words)
         .body("if (i < param(0u)) { found[i] = words[positions[i]]; }");
-    context.run(&kernel, &[words, positions, &found], &[count], Size::Invocations(count.into()))?;
+    context.run(&kernel, &[words, positions, &found], [count], Size::Invocations(count.into()))?;
     Ok(found)
 }
 
@@ -215,7 +221,7 @@ fn levels(context: &Context, starts: &Words, count: u32) -> Result<Vec<(Words, u
                 "if (i < param(0u)) {{ counts[i] = (starts[i + 1u] - starts[i] + {}u) / {PIECE}u; }}",
                 PIECE - 1
             ));
-        context.run(&kernel, &[starts, &counts], &[count], Size::Invocations(count.into()))?;
+        context.run(&kernel, &[starts, &counts], [count], Size::Invocations(count.into()))?;
         let pieces = sums_before(context, &counts, false)?;
         let total = context.word(&pieces, count.into())?;
         levels.push((pieces, total));
@@ -238,7 +244,7 @@ pub(crate) fn csr_of_coords(context: &Context, shape: &[usize], coords: &[Words]
         .array("offsets", Access::Write, Items::Words)
         .search("first_entry", "u32", "lanes[at].x < key")
         .body("if (i <= param(1u)) { offsets[i] = first_entry(i, 0u, param(0u)); }");
-    context.run(&kernel, &[&numbers, &offsets], &[count, lanes as u32], Size::Invocations(lanes + 1))?;
+    context.run(&kernel, &[&numbers, &offsets], [count, lanes as u32], Size::Invocations(lanes + 1))?;
     let columns = match coords.last() {
         Some(columns) => columns.clone(),
         None => context.zeros(count.into())?,
@@ -262,7 +268,7 @@ pub(crate) fn coords_of_csr(
         .array("numbers", Access::Write, Items::Words)
         .search("lane_of", "u32", "offsets[at + 1u] <= key")
         .body("if (i < param(0u)) { numbers[i] = lane_of(i, 0u, param(1u)); }");
-    context.run(&kernel, &[offsets, &numbers], &[count, lanes as u32], Size::Invocations(count.into()))?;
+    context.run(&kernel, &[offsets, &numbers], [count, lanes as u32], Size::Invocations(count.into()))?;
     let mut coords = unraveled(context, &numbers, lane_lengths, count)?;
     coords.push(columns.clone());
     Ok(coords)
@@ -278,7 +284,7 @@ pub(crate) fn unraveled(context: &Context, numbers: &Words, lengths: &[usize], c
             .array("found", Access::Write, Items::Words)
             .body("if (i < param(0u)) { found[i] = (numbers[i] / param(1u)) % param(2u); }");
         let params = [count, stride as u32, length as u32];
-        context.run(&kernel, &[numbers, &found], &params, Size::Invocations(count.into()))?;
+        context.run(&kernel, &[numbers, &found], params, Size::Invocations(count.into()))?;
         Ok(found)
     };
     lengths.iter().enumerate().map(coordinates).collect()

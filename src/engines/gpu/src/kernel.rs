@@ -4,7 +4,69 @@
 //! `x` is 0. No kernel compares floats, because devices disagree about NaN.
 
 /// The words of parameters that a kernel has.
-pub(crate) const PARAMS: usize = 32;
+const PARAMS: usize = 32;
+/// The parameters that hold numbers. After them are the first item of a window, the place of a flag, and two values.
+const NUMBERS: usize = 26;
+
+/// The parameters of a kernel: numbers, and two values.
+pub(crate) struct Params([u32; PARAMS]);
+
+impl<const N: usize> From<&[u32; N]> for Params {
+    fn from(numbers: &[u32; N]) -> Self {
+        Params::of(numbers)
+    }
+}
+
+impl<const N: usize> From<[u32; N]> for Params {
+    fn from(numbers: [u32; N]) -> Self {
+        Params::of(&numbers)
+    }
+}
+
+impl Params {
+    pub(crate) fn of(numbers: &[u32]) -> Self {
+        let mut all = [0; PARAMS];
+        all[..numbers.len()].copy_from_slice(numbers);
+        Params(all)
+    }
+
+    /// Returns as many numbers as there are parameters for numbers; `None` for more.
+    pub(crate) fn fitting(numbers: &[u32]) -> Option<Self> {
+        (numbers.len() <= NUMBERS).then(|| Params::of(numbers))
+    }
+
+    /// Adds the value with these bits, which a kernel has as `given()`.
+    pub(crate) fn value(mut self, form: Form, bits: u64) -> Self {
+        self.0[PARAMS - 2..].copy_from_slice(&words_of(form, bits));
+        self
+    }
+
+    /// Adds the value with these bits, which a kernel has as `also_given()`.
+    pub(crate) fn second_value(mut self, form: Form, bits: u64) -> Self {
+        self.0[PARAMS - 4..PARAMS - 2].copy_from_slice(&words_of(form, bits));
+        self
+    }
+
+    /// Adds the place of the flag that a kernel sets with `fail()`.
+    pub(crate) fn flag(mut self, at: u32) -> Self {
+        self.0[NUMBERS + 1] = at;
+        self
+    }
+
+    /// Sets the first item of a window, and the number of its items.
+    pub(crate) fn set_window(&mut self, start: u32, count: u32) {
+        (self.0[NUMBERS], self.0[0]) = (start, count);
+    }
+
+    pub(crate) fn words(&self) -> &[u32] {
+        &self.0
+    }
+}
+
+/// Returns the two words of a value.
+fn words_of(form: Form, bits: u64) -> [u32; 2] {
+    if form.bits == 64 { [bits as u32, (bits >> 32) as u32] } else { [0, bits as u32] }
+}
 
 /// The access of a kernel to an array.
 #[derive(Clone, Copy)]
@@ -39,6 +101,7 @@ pub(crate) struct Form {
 
 impl Form {
     pub(crate) const F64: Form = Form { bits: 64, kind: Kind::Float };
+    pub(crate) const U64: Form = Form { bits: 64, kind: Kind::Unsigned };
 
     pub(crate) fn is_float(self) -> bool {
         self.kind == Kind::Float
@@ -181,6 +244,12 @@ impl Kernel {
         ))
     }
 
+    /// Adds the array `flags` and the function `fail()`, which leaves a step to the threads.
+    pub(crate) fn fails(self) -> Self {
+        let text = format!("fn fail() {{ atomicOr(&flags[param({}u)], 1u); }}", NUMBERS + 1);
+        self.array("flags", Access::Atomic, Items::Words).function(&text)
+    }
+
     /// Adds functions.
     pub(crate) fn function(mut self, text: &str) -> Self {
         self.functions.push_str(text);
@@ -235,15 +304,6 @@ impl Kernel {
     }
 }
 
-/// Returns parameters, and the value with these bits, which a kernel has as `given()`.
-pub(crate) fn with_value(params: &[u32], form: Form, bits: u64) -> [u32; PARAMS] {
-    let mut all = [0; PARAMS];
-    all[..params.len()].copy_from_slice(params);
-    let [low, high] = if form.bits == 64 { [bits as u32, (bits >> 32) as u32] } else { [0, bits as u32] };
-    all[PARAMS - 2..].copy_from_slice(&[low, high]);
-    all
-}
-
 /// Functions of all kernels, on pairs of words.
 const COMMON: &str = "
 fn is_less(a: vec2<u32>, b: vec2<u32>) -> bool { return a.y < b.y || (a.y == b.y && a.x < b.x); }
@@ -266,7 +326,9 @@ fn mul(a: u32, b: u32) -> vec2<u32> {
     let high = (a >> 16u) * (b >> 16u) + (one >> 16u) + (other >> 16u) + (middle >> 16u);
     return vec2((low & 0xffffu) | (middle << 16u), high);
 }
+fn window_start() -> u32 { return param(26u); }
 fn given() -> vec2<u32> { return vec2(param(30u), param(31u)); }
+fn also_given() -> vec2<u32> { return vec2(param(28u), param(29u)); }
 fn truth(holds: bool) -> vec2<u32> { return vec2(0u, select(0u, 1u, holds)); }
 ";
 

@@ -22,6 +22,7 @@
 mod context;
 mod element;
 mod engine;
+mod floats;
 mod fold;
 mod groups;
 mod kernel;
@@ -29,11 +30,16 @@ mod map;
 mod median;
 mod moves;
 mod outline;
+mod plans;
 mod ranks;
 mod reduce;
+mod ring;
+mod selection;
 mod self_test;
 mod sort;
+mod spread;
 mod sum;
+mod take;
 mod tensor;
 
 use std::sync::Arc;
@@ -41,7 +47,7 @@ use std::sync::Arc;
 use lacuna::lazy::Lazy;
 use lacuna::{Result, Tensor};
 
-use context::Context;
+use context::{Context, Setup};
 pub use element::DeviceElement;
 pub use tensor::{DeviceFormat, DeviceTensor};
 
@@ -77,29 +83,42 @@ impl Gpu {
     ///
     /// `Engine`: there is no such adapter, it does not open, or its results differ from those of threads.
     pub fn named(name: &str) -> Result<Self> {
-        Gpu::opened(name, u64::MAX, None)
+        Gpu::opened(name, Setup::default(), false)
     }
 
-    /// Opens the fastest adapter, as if it read at most `most_bytes` of an array.
+    /// Opens the fastest adapter with this number of invocations in a workgroup, as if no array had more than `most_array`
+    /// bytes and no kernel read more than `most_bytes` of one.
     #[doc(hidden)]
-    pub fn limited(most_bytes: u64) -> Result<Self> {
-        Gpu::opened("", most_bytes, None)
+    pub fn limited(group: u32, most_array: u64, most_bytes: u64) -> Result<Self> {
+        Gpu::opened("", Setup { group, most_array, most_bytes, altered: None }, false)
     }
 
     /// Opens the fastest adapter, as if it computed wrongly: with a text in all kernels replaced.
     #[doc(hidden)]
     pub fn altered(from: &str, to: &str) -> Result<Self> {
-        Gpu::opened("", u64::MAX, Some((from.into(), to.into())))
+        Gpu::opened("", Setup { altered: Some((from.into(), to.into())), ..Setup::default() }, true)
     }
 
-    fn opened(name: &str, most_bytes: u64, altered: Option<(String, String)>) -> Result<Self> {
-        let is_altered = altered.is_some();
-        let context = Arc::new(Context::new(name, most_bytes, altered)?);
+    fn opened(name: &str, setup: Setup, is_altered: bool) -> Result<Self> {
+        let has_limits = setup.most_array < u64::MAX;
+        let context = Arc::new(Context::new(name, setup)?);
         let gpu = Gpu(Arc::new(Device { context, is_strict: false }));
-        if most_bytes == u64::MAX {
+        if !has_limits {
             self_test::check(&gpu, is_altered)?;
         }
         Ok(gpu)
+    }
+
+    /// Sets the largest number of bytes that all tensors and plans on the device may have. Plans are what the device keeps
+    /// for later steps on the same pattern. They are freed before an error.
+    pub fn set_budget(&self, bytes: u64) {
+        self.0.context.set_budget(bytes);
+    }
+
+    /// Returns how often a value was read back from the device.
+    #[doc(hidden)]
+    pub fn reads(&self) -> u64 {
+        self.0.context.reads()
     }
 
     /// Returns the same device as an engine that rejects a graph if a step would run on threads.

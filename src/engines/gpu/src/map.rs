@@ -5,9 +5,9 @@ use std::sync::Arc;
 use lacuna::lazy::engine_api::View;
 use lacuna::{DType, Result};
 
-use crate::context::{Size, Words};
+use crate::context::{Size, Windowed};
 use crate::element::{DeviceElement, form_of, of_dtype};
-use crate::kernel::{Access, Form, Items, Kernel, Kind, with_value};
+use crate::kernel::{Access, Form, Items, Kernel, Kind, Params};
 use crate::outline::Outline;
 use crate::tensor::DeviceValue;
 
@@ -19,8 +19,8 @@ pub(crate) struct Map {
     overflows: Option<&'static str>,
     /// The sorted keys of the members of a set.
     members: Option<Vec<u64>>,
-    /// The bits of the value `y`, if it is a number.
-    number: Option<u64>,
+    /// The bits of the values `y` and `z`, if they are numbers.
+    numbers: Vec<u64>,
 }
 
 impl Map {
@@ -31,9 +31,13 @@ impl Map {
             (&[form], "isin") => Map::isin(view, dtypes[0], form),
             (&[form], "neg" | "abs") if form.kind == Kind::Signed => Some(Map::magnitude(form, view.name() == "neg")),
             ([_], "not") if dtypes[0] == DType::Bool => Some(Map::new("truth(x.y == 0u)")),
+            (&[form], "clamp") => Some(Map {
+                numbers: vec![number(view, dtypes[0], "low")?, number(view, dtypes[0], "high")?],
+                ..Map::new(clamped(form))
+            }),
             (&[form], name) => match unary(name, form) {
                 Some(value) => Some(Map::new(value)),
-                None => Some(Map { number: Some(number(view, dtypes[0])?), ..Map::new(binary(name, form)?) }),
+                None => Some(Map { numbers: vec![number(view, dtypes[0], "y")?], ..Map::new(binary(name, form)?) }),
             },
             (&[x, _], name) if dtypes[0] == dtypes[1] => Some(Map::new(binary(name, x)?)),
             (&[_, _, _], "where_") => Some(Map::new("select(z, y, x.y == 1u)")),
@@ -42,7 +46,7 @@ impl Map {
     }
 
     fn new(value: impl Into<String>) -> Self {
-        Map { value: value.into(), overflows: None, members: None, number: None }
+        Map { value: value.into(), overflows: None, members: None, numbers: Vec::new() }
     }
 
     /// Returns the negative or the magnitude of signed integers. The smallest integer has neither in its type.
@@ -70,6 +74,11 @@ impl Map {
         Some(Map { members: Some(members), ..Map::new(value) })
     }
 
+    /// Returns whether no result may be the number.
+    pub(crate) fn may_fail(&self) -> bool {
+        self.overflows.is_some()
+    }
+
     /// Computes the result, on the pattern of the operands. `None` if an element does not have a result.
     pub(crate) fn run(&self, operands: &[&DeviceValue], outline: &Outline) -> Result<Option<DeviceValue>> {
         let (x, forms): (_, Vec<Form>) = (operands[0], operands.iter().map(|operand| operand.form()).collect());
@@ -84,17 +93,18 @@ impl Map {
             Some(keys) => Some(context.upload(u64::bytes(keys))?),
             None => None,
         };
-        let (errors, out) = (context.zeros(1)?, context.zeros(form.words(nnz.into()))?);
-        let mut arrays: Vec<&Words> = operands.iter().map(|operand| &operand.values).collect();
-        arrays.extend(members.as_ref());
-        arrays.extend(self.overflows.map(|_| &errors));
-        arrays.push(&out);
-        let params =
-            with_value(&[nnz, self.members.as_ref().map_or(0, Vec::len) as u32], forms[0], self.number.unwrap_or(0));
-        context.run(&self.kernel(&forms, form), &arrays, &params, Size::Invocations(form.invocations(nnz.into())))?;
-        if self.overflows.is_some() && context.word(&errors, 0)? != 0 {
-            return Ok(None);
-        }
+        let out = context.zeros(form.words(nnz.into()))?;
+        let items = |operand: &DeviceValue| (operand.values.clone(), operand.form().bits);
+        let values: Vec<_> = operands.iter().map(|operand| items(operand)).collect();
+        let mut arrays: Vec<_> = values.iter().map(|(values, bits)| Windowed::Items(values, *bits)).collect();
+        arrays.extend(members.as_ref().map(Windowed::Whole));
+        arrays.extend(self.overflows.map(|_| Windowed::Whole(&outline.flag.words)));
+        arrays.push(Windowed::Items(&out, form.bits));
+        let params = Params::of(&[nnz, self.members.as_ref().map_or(0, Vec::len) as u32]).flag(outline.flag.at);
+        let [first, second] = [0, 1].map(|at| self.numbers.get(at).copied().unwrap_or(0));
+        let params = params.value(forms[0], first).second_value(forms[0], second);
+        let size = |count: u64| Size::Invocations(form.invocations(count));
+        context.run_in_windows(&self.kernel(&forms, form), &arrays, params, nnz.into(), size)?;
         Ok(Some(x.with(Arc::clone(&x.pattern), out, outline)))
     }
 
@@ -106,16 +116,16 @@ impl Map {
             kernel = if *name == "x" { kernel.typed("x", form) } else { kernel };
             text += &format!("let {name} = load_of_{name}(e); ");
         }
-        if self.number.is_some() {
-            text += "let y = given(); ";
+        for (name, _) in ["let y = given(); ", "let z = also_given(); "].iter().zip(&self.numbers) {
+            text += name;
         }
         if self.members.is_some() {
             let members = kernel.array("members", Access::Read, Items::Pairs);
             kernel = members.search("place_of", "vec2<u32>", "is_less(members[at], key)").function(IS_MEMBER);
         }
         if let Some(overflows) = self.overflows {
-            kernel = kernel.array("errors", Access::Atomic, Items::Words);
-            text += &format!("if ({overflows}) {{ atomicOr(&errors[0], 1u); }} ");
+            kernel = kernel.fails();
+            text += &format!("if ({overflows}) {{ fail(); }} ");
         }
         kernel.output(out, &format!("{text}return {};", self.value))
     }
@@ -127,9 +137,17 @@ fn keys<T: DeviceElement>((members, invert): (&[T], bool)) -> (Vec<u64>, bool) {
     (numbers.map(|member| if member.is_truthy() { member.bits() } else { 0 }).collect(), invert)
 }
 
-/// Returns the bits of the number that is the right operand.
-fn number(view: View<'_>, dtype: DType) -> Option<u64> {
-    of_dtype!(dtype, T => view.element::<T>("y").map(|number| number.bits()))?
+/// Returns the value between the bounds `y` and `z`.
+fn clamped(form: Form) -> String {
+    let is_below = "is_less(even_key_x(x), even_key_x(y))";
+    let is_above = "is_less(even_key_x(z), even_key_x(x))";
+    let value = format!("select(select(x, z, {is_above}), y, {is_below})");
+    if form.is_float() { format!("select({value}, {}, nan_x(x))", form.nan()) } else { value }
+}
+
+/// Returns the bits of the number that is an argument.
+fn number(view: View<'_>, dtype: DType, parameter: &str) -> Option<u64> {
+    of_dtype!(dtype, T => view.element::<T>(parameter).map(|number| number.bits()))?
 }
 
 /// Returns a function of the value `x`.

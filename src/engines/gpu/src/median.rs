@@ -1,15 +1,18 @@
 //! Medians: the entries sorted by group and value, then the values at the middle ranks.
 
+use std::sync::Arc;
+
 use lacuna::Result;
 
 use crate::context::{Context, Size, Words};
 use crate::element::form_of;
+use crate::floats::{EXPONENT_OF_ONE, WORDS_OF_TWO, as_float, rounding, share, sum_of_two};
 use crate::fold::Reduced;
 use crate::groups::Groups;
-use crate::kernel::{Access, Form, Items, Kernel, Kind, with_value};
+use crate::kernel::{Access, Form, Items, Kernel, Kind, Params};
 use crate::outline::Outline;
 use crate::sort::sorted;
-use crate::sum::{EXPONENT_OF_ONE, ROUND, as_float, rounding};
+use crate::spread::{Upstream, with_gradients};
 use crate::tensor::DeviceValue;
 
 /// A median.
@@ -20,46 +23,179 @@ pub(crate) struct Median {
     pub(crate) is_lower: bool,
 }
 
+/// The sorted entries of a tensor, and the parameters of kernels that read them.
+struct Sorted {
+    groups: Arc<Groups>,
+    keys: Words,
+    order: Words,
+    params: [u32; 3],
+}
+
 impl Median {
-    /// Computes the result. `None` if the device does not compute it for this operand.
-    pub(crate) fn run(&self, x: &DeviceValue, over: &Reduced, outline: &Outline) -> Result<Option<DeviceValue>> {
+    /// Sorts the entries. `None` if a group has 2^32 positions.
+    fn sorted(&self, x: &DeviceValue, over: &Reduced) -> Result<Option<Sorted>> {
         let (gpu, pattern) = (&x.gpu, &x.pattern);
         let extent = over.extent(&pattern.shape).and_then(|extent| u32::try_from(extent).ok());
-        let (Some(extent), Some(form)) = (extent.or((!over.counts_gaps).then_some(0)), form_of(outline.dtype)) else {
-            return Ok(None);
-        };
+        let Some(extent) = extent.or((!over.counts_gaps).then_some(0)) else { return Ok(None) };
         let (context, groups) = (&gpu.0.context, pattern.groups(gpu, &over.kept)?);
         let keys = keys(context, x)?;
         let order = order(context, x, &groups, &keys)?;
-        let values = context.zeros(form.words(groups.count.into()))?;
-        let arrays = [&keys, &order, &groups.starts, &values];
-        let params = with_value(&[groups.count, extent, over.counts_gaps.into()], x.form(), x.fill_bits());
-        let size = Size::Invocations(form.invocations(groups.count.into()));
-        context.run(&self.kernel(x, form), &arrays, &params, size)?;
-        let pattern = groups.pattern(gpu, pattern, &over.kept, over.keeps_dims)?;
-        Ok(Some(x.with(pattern, values, outline)))
+        let params = [groups.count, extent, over.counts_gaps.into()];
+        Ok(Some(Sorted { groups, keys, order, params }))
     }
 
-    fn kernel(&self, x: &DeviceValue, out: Form) -> Kernel {
-        let form = x.form();
-        let functions = format!(
-            "{}{ROUND}const SKIPS_NAN = {};\nconst IS_LOWER = {};\nconst IS_FLOAT = {};\n{}{RANKS}",
-            rounding(form, 5),
-            self.skips_nan,
-            self.is_lower,
-            form.is_float(),
-            midpoint(form, out),
-        );
-        Kernel::new("medians")
+    /// Computes the medians, and their positions on demand. `None` if the device does not compute them for this operand.
+    pub(crate) fn run(
+        &self,
+        x: &DeviceValue,
+        over: &Reduced,
+        outline: &Outline,
+        has_positions: bool,
+    ) -> Result<Option<DeviceValue>> {
+        let Some(form) = form_of(outline.dtype) else { return Ok(None) };
+        let Some(sorted) = self.sorted(x, over)? else { return Ok(None) };
+        let (gpu, groups) = (&x.gpu, &sorted.groups);
+        let values = self.computed(x, &sorted, form, "medians", |kernel| {
+            let text = midpoint(x.form(), form).replace("NAN_RESULT", form.nan());
+            let kernel = kernel.function(&format!("{}{text}", rounding(form, WORDS_OF_TWO)));
+            let nan = form.nan();
+            kernel.output(
+                form,
+                &format!("let m = middles_of(e); if (!m.exist) {{ return {nan}; }} return middle(m.low, m.high);"),
+            )
+        })?;
+        let positions = match has_positions {
+            true => Some(self.positions(x, over, &sorted)?),
+            false => None,
+        };
+        let pattern = groups.pattern(gpu, &x.pattern, &over.kept, over.keeps_dims)?;
+        Ok(Some(DeviceValue { positions, ..x.with(pattern, values, outline) }))
+    }
+
+    /// Runs a kernel that writes one value per group.
+    fn computed(
+        &self,
+        x: &DeviceValue,
+        sorted: &Sorted,
+        form: Form,
+        name: &'static str,
+        with_output: impl Fn(Kernel) -> Kernel,
+    ) -> Result<Words> {
+        let (context, count) = (&x.gpu.0.context, sorted.groups.count);
+        let values = context.zeros(form.words(count.into()))?;
+        let arrays = [&sorted.keys, &sorted.order, &sorted.groups.starts, &values];
+        let params = Params::of(&sorted.params).value(x.form(), x.fill_bits());
+        let kernel = with_output(self.kernel(name, x.form()));
+        context.run(&kernel, &arrays, params, Size::Invocations(form.invocations(count.into())))?;
+        Ok(values)
+    }
+
+    /// Returns the position of the first element that equals the lower middle value of each group.
+    fn positions(&self, x: &DeviceValue, over: &Reduced, sorted: &Sorted) -> Result<Words> {
+        let (context, groups) = (&x.gpu.0.context, &sorted.groups);
+        let places = over.positions(x)?;
+        let values = context.zeros(2 * u64::from(groups.count))?;
+        let kernel = self.kernel("positions_of_medians", x.form()).array("places", Access::Read, Items::Pairs);
+        let mut arrays = vec![&sorted.keys, &sorted.order, &groups.starts, &places];
+        let (kernel, at) = match &groups.order {
+            Some(order) => {
+                arrays.push(order);
+                (kernel.array("stored_order", Access::Read, Items::Words), "stored_order[at]")
+            }
+            None => (kernel, "at"),
+        };
+        arrays.push(&values);
+        // Before the first unstored position, entries are at the positions of their numbers.
+        let kernel =
+            kernel.search("first_gap", "u32", &format!("places[{at}].x == at - key")).output(Form::U64, POSITION);
+        let params = Params::of(&sorted.params).value(x.form(), x.fill_bits());
+        context.run(&kernel, &arrays, params, Size::Invocations(groups.count.into()))?;
+        Ok(values)
+    }
+
+    /// Returns the gradient: each entry that equals a middle value receives its share.
+    pub(crate) fn gradient(
+        &self,
+        x: &DeviceValue,
+        upstream: &DeviceValue,
+        over: &Reduced,
+        outline: &Outline,
+    ) -> Result<Option<DeviceValue>> {
+        let Some(sorted) = self.sorted(x, over)? else { return Ok(None) };
+        let (context, groups, nnz) = (&x.gpu.0.context, &sorted.groups, x.pattern.nnz);
+        let Some(found) = Upstream::new(x, upstream, groups, over)? else { return Ok(None) };
+        let key = |name, middle: &str| {
+            let value = format!("let m = middles_of(e); return m.{middle};");
+            self.computed(x, &sorted, Form::U64, name, |kernel| kernel.output(Form::U64, &value))
+        };
+        let (lows, highs) = (key("lower_middles", "low")?, key("upper_middles", "high")?);
+        // How many elements equal each middle value: 0 if there is none.
+        let counts = self.computed(x, &sorted, Form::U64, "receivers", |kernel| {
+            let value = "let m = middles_of(e); if (!m.exist) { return vec2(0u, 0u); }
+    return vec2(equal_to(m, m.low), equal_to(m, m.high));";
+            kernel.output(Form::U64, value)
+        })?;
+        let (form, values) = (upstream.form(), context.zeros(upstream.form().words(nnz.into()))?);
+        let kernel = with_gradients(Kernel::new("gradient_of_median").values("x", x.form()), upstream)
+            .array("lows", Access::Read, Items::Pairs)
+            .array("highs", Access::Read, Items::Pairs)
+            .array("counts", Access::Read, Items::Pairs)
+            .function(&format!("{}{}{}", key_text(x.form()), rounding(form, WORDS_OF_TWO), share(form)))
+            .output(form, RECEIVED);
+        let arrays = [&x.values, &found.numbers, &found.places, &upstream.values, &lows, &highs, &counts, &values];
+        let params = Params::of(&[nnz]).value(form, upstream.fill_bits());
+        context.run(&kernel, &arrays, params, Size::Invocations(form.invocations(nnz.into())))?;
+        Ok(Some(x.with(Arc::clone(&x.pattern), values, outline)))
+    }
+
+    /// Returns a kernel with the function `middles_of(group)`.
+    fn kernel(&self, name: &'static str, form: Form) -> Kernel {
+        let nan = if form.is_float() { form.nan() } else { "vec2(0u, 0u)" };
+        Kernel::new(name)
             .typed("x", form)
             .array("keys", Access::Read, Items::Pairs)
             .array("order", Access::Read, Items::Words)
             .array("starts", Access::Read, Items::Words)
-            .function(KEY.replace("BITS", &form.bits.to_string()).as_str())
+            .function(&key_text(form))
             .search("first_not_less", "vec2<u32>", "is_less(keys[order[at]], key)")
-            .function(&functions.replace("NAN_RESULT", out.nan()))
-            .output(out, "return median_of(e);")
+            .search("first_greater", "vec2<u32>", "!is_less(key, keys[order[at]])")
+            .function(&format!(
+                "const SKIPS_NAN = {};\nconst IS_LOWER = {};\nconst IS_FLOAT = {};\nconst NAN_OF_X = {nan};\n{MIDDLES}",
+                self.skips_nan,
+                self.is_lower,
+                form.is_float(),
+            ))
     }
+}
+
+/// The position of the first element that equals the lower middle value: the first entry, or an unstored position.
+const POSITION: &str = "
+    let m = middles_of(e);
+    var found = vec2(0xffffffffu, 0xffffffffu);
+    if (!m.exist) { return found; }
+    let at = first_not_less(m.low, m.start, m.end);
+    if (at < m.end && is_same(key_at(at), m.low)) { found = places[order[at]]; }
+    if (m.gaps > 0u && is_same(m.low, key_of(given()))) {
+        let gap = vec2(first_gap(m.start, m.start, m.stored_end) - m.start, 0u);
+        if (is_less(gap, found)) { found = gap; }
+    }
+    return found;";
+
+/// The gradient that an entry receives.
+const RECEIVED: &str = "
+    let v = load_x(e);
+    let group = numbers[e];
+    let count = counts[group];
+    if (count.x == 0u || nan_x(v)) { return vec2(0u, 0u); }
+    let key = key_of(v);
+    let is_half = !is_same(lows[group], highs[group]);
+    if (is_same(key, lows[group])) { return share(gradient_of(group), is_half, count.x); }
+    if (is_same(key, highs[group])) { return share(gradient_of(group), is_half, count.y); }
+    return vec2(0u, 0u);";
+
+/// Returns the functions of keys.
+fn key_text(form: Form) -> String {
+    KEY.replace("BITS", &form.bits.to_string())
 }
 
 /// The key of a value: its number in the order of the values, with NaN above all and one key for both zeros. A key of
@@ -83,10 +219,10 @@ fn keys(context: &Context, x: &DeviceValue) -> Result<Words> {
     let keys = context.zeros(2 * u64::from(nnz))?;
     let kernel = Kernel::new("keys")
         .values("x", form)
-        .function(KEY.replace("BITS", &form.bits.to_string()).as_str())
+        .function(&key_text(form))
         .array("keys", Access::Write, Items::Pairs)
         .body("if (i < param(0u)) { keys[i] = key_of(load_x(i)); }");
-    context.run(&kernel, &[&x.values, &keys], &[nnz], Size::Invocations(nnz.into()))?;
+    context.run(&kernel, &[&x.values, &keys], [nnz], Size::Invocations(nnz.into()))?;
     Ok(keys)
 }
 
@@ -104,43 +240,70 @@ fn order(context: &Context, x: &DeviceValue, groups: &Groups, keys: &Words) -> R
         .array("order", Access::Read, Items::Words)
         .array("keys", Access::Write, Items::Pairs)
         .body("if (i < param(0u)) { keys[i] = vec2(numbers[order[i]], 0u); }");
-    context.run(&kernel, &[&numbers, &order, &keys], &[nnz], Size::Invocations(nnz.into()))?;
+    context.run(&kernel, &[&numbers, &order, &keys], [nnz], Size::Invocations(nnz.into()))?;
     Ok(sorted(context, &keys, Some(&order), nnz, bits)?.1)
 }
 
-/// The ranks of a group, with `gaps` values of the fill among the sorted keys of its entries.
-const RANKS: &str = "
+/// The middle values of a group, with `gaps` values of the fill among the sorted keys of its entries.
+const MIDDLES: &str = "
+struct Middles {
+    exist: bool,
+    low: vec2<u32>,
+    high: vec2<u32>,
+    // The sorted entries that are not NaN, and all entries.
+    start: u32,
+    end: u32,
+    stored_end: u32,
+    gaps: u32,
+}
 const NAN_KEY = vec2(0xffffffffu, 0xffffffffu);
 fn key_at(at: u32) -> vec2<u32> { return keys[order[at]]; }
-fn median_of(g: u32) -> vec2<u32> {
-    let start = starts[g];
-    let stored_end = starts[g + 1u];
-    var end = stored_end;
-    if (IS_FLOAT) { end = first_not_less(key_of(NAN_OF_X), start, stored_end); }
-    var gaps = 0u;
-    if (param(2u) == 1u) { gaps = param(1u) - (stored_end - start); }
-    if (!SKIPS_NAN && (end < stored_end || (gaps > 0u && nan_x(given())))) { return NAN_RESULT; }
-    if (nan_x(given())) { gaps = 0u; }
-    let count = end - start + gaps;
-    if (count == 0u) { return NAN_RESULT; }
+fn middles_of(g: u32) -> Middles {
+    var m = Middles();
+    m.start = starts[g];
+    m.stored_end = starts[g + 1u];
+    m.end = m.stored_end;
+    if (IS_FLOAT) { m.end = first_not_less(key_of(NAN_OF_X), m.start, m.stored_end); }
+    if (param(2u) == 1u) { m.gaps = param(1u) - (m.stored_end - m.start); }
+    if (!SKIPS_NAN && (m.end < m.stored_end || (m.gaps > 0u && nan_x(given())))) { return m; }
+    if (nan_x(given())) { m.gaps = 0u; }
+    let count = m.end - m.start + m.gaps;
+    if (count == 0u) { return m; }
+    m.exist = true;
     let key = key_of(given());
-    let below = first_not_less(key, start, end) - start;
-    let low = key_of_rank((count - 1u) / 2u, start, below, gaps, key);
-    if (IS_LOWER) { return middle(low, low); }
-    return middle(low, key_of_rank(count / 2u, start, below, gaps, key));
+    let below = first_not_less(key, m.start, m.end) - m.start;
+    m.low = key_of_rank((count - 1u) / 2u, m.start, below, m.gaps, key);
+    m.high = m.low;
+    if (!IS_LOWER) { m.high = key_of_rank(count / 2u, m.start, below, m.gaps, key); }
+    return m;
 }
 fn key_of_rank(rank: u32, start: u32, below: u32, gaps: u32, gap: vec2<u32>) -> vec2<u32> {
     if (rank < below) { return key_at(start + rank); }
     if (rank < below + gaps) { return gap; }
     return key_at(start + rank - gaps);
 }
+// The number of elements with a key.
+fn equal_to(m: Middles, key: vec2<u32>) -> u32 {
+    let stored = first_greater(key, m.start, m.end) - first_not_less(key, m.start, m.end);
+    return stored + select(0u, m.gaps, is_same(key, key_of(given())));
+}
 ";
 
 /// Returns the functions that compute a median from the keys in the middle.
 fn midpoint(form: Form, out: Form) -> String {
-    let nan_of_x = if form.is_float() { form.nan() } else { "vec2(0u, 0u)" };
-    format!("const NAN_OF_X = {nan_of_x};\n{}{}", float_of(form), between(out))
+    let halved = sum_of_two("half_of_sum", out, 1);
+    format!("{}{halved}{MIDDLE}", float_of(form))
 }
+
+/// The value halfway between the values of two keys, rounded once.
+const MIDDLE: &str = "
+fn middle(low: vec2<u32>, high: vec2<u32>) -> vec2<u32> {
+    let a = float_of(low);
+    let b = float_of(high);
+    if (is_same(a, b)) { return a; }
+    return half_of_sum(a, b);
+}
+";
 
 /// Returns the function `float_of(key)`: the value of a key, as a float.
 fn float_of(form: Form) -> String {
@@ -162,74 +325,5 @@ fn float_of(key: vec2<u32>) -> vec2<u32> {{
 }}
 ",
         as_float(Form::F64, &EXPONENT_OF_ONE.to_string())
-    )
-}
-
-/// Returns the function `middle(low, high)`: the value halfway between the values of two keys, rounded once.
-fn between(form: Form) -> String {
-    let (exponent, significand) = match form.bits {
-        64 => ("(v.y >> 20u) & 0x7ffu", "vec2(v.x, (v.y & 0xfffffu) | select(0u, 0x100000u, exponent_of(v) > 0u))"),
-        _ => ("(v.y >> 23u) & 0xffu", "vec2((v.y & 0x7fffffu) | select(0u, 0x800000u, exponent_of(v) > 0u), 0u)"),
-    };
-    format!(
-        "
-fn exponent_of(v: vec2<u32>) -> u32 {{ return {exponent}; }}
-fn significand_of(v: vec2<u32>) -> vec2<u32> {{ return {significand}; }}
-fn middle(low: vec2<u32>, high: vec2<u32>) -> vec2<u32> {{
-    var a = float_of(low);
-    var b = float_of(high);
-    if (is_same(a, b)) {{ return a; }}
-    let a_is_infinite = exponent_of(a) == INFINITY;
-    if (a_is_infinite && exponent_of(b) == INFINITY) {{ return NAN_RESULT; }}
-    if (a_is_infinite) {{ return a; }}
-    if (exponent_of(b) == INFINITY) {{ return b; }}
-    // `a` has the larger exponent.
-    if (exponent_of(a) < exponent_of(b)) {{ let c = a; a = b; b = c; }}
-    let exponent = max(exponent_of(a), 1u);
-    let shift = exponent - max(exponent_of(b), 1u);
-    let one = significand_of(a);
-    // The words of both significands, 64 bits above the lowest bit. The bits that are shifted out are less than half
-    // of the last bit of the result, so one bit stands for them.
-    var small = array<u32, 6>(0u, 0u, 0u, 0u, 0u, 0u);
-    let other = significand_of(b);
-    if (shift > 64u) {{
-        small[0] = select(0u, 1u, (other.x | other.y) != 0u);
-    }} else {{
-        let up = 64u - shift;
-        let first = up / 32u;
-        let by = up % 32u;
-        small[first] = other.x << by;
-        small[first + 1u] = other.y << by;
-        if (by > 0u) {{
-            small[first + 1u] |= other.x >> (32u - by);
-            small[first + 2u] = other.y >> (32u - by);
-        }}
-    }}
-    let differ = ((a.y ^ b.y) >> 31u) == 1u;
-    var sum = array<u32, 5>(0u, 0u, one.x, one.y, 0u);
-    var carry = select(0u, 1u, differ);
-    for (var k = 0u; k < 5u; k++) {{
-        let word = select(small[k], ~small[k], differ);
-        let part = sum[k] + word;
-        let all = part + carry;
-        carry = select(0u, 1u, part < word || all < part);
-        sum[k] = all;
-    }}
-    // Equal exponents: the difference may be negative.
-    var is_negative = (a.y >> 31u) == 1u;
-    if ((sum[4] >> 31u) == 1u) {{
-        is_negative = !is_negative;
-        var borrow = 1u;
-        for (var k = 0u; k < 5u; k++) {{
-            let word = ~sum[k] + borrow;
-            borrow = select(0u, borrow, sum[k] == 0u);
-            sum[k] = word;
-        }}
-    }}
-    let wide: Wide = sum;
-    {}
-}}
-",
-        as_float(form, "i32(exponent) - 65")
     )
 }

@@ -1,16 +1,19 @@
-//! `any` and `all` over axes.
+//! `any` and `all` over axes, by bits.
 
 use std::sync::Arc;
 
 use lacuna::{Result, Shape};
 
-use crate::context::{MOST_ITEMS, Size, Words};
-use crate::kernel::{Access, BITS_EACH, Items, Kernel, marks_of};
+use crate::Gpu;
+use crate::context::{MOST_ITEMS, Size, Windowed, Words};
+use crate::element::form_of;
+use crate::groups::{gathered, unraveled};
+use crate::kernel::{Access, BITS_EACH, Form, Items, Kernel, Params, marks_of};
 use crate::outline::Outline;
 use crate::ranks::{Ranks, words_of_bits};
 use crate::tensor::{DevicePattern, DeviceValue, Layout};
 
-/// The axes that a reduction may keep: a parameter for each stride and each length has to fit.
+/// The axes that a reduction may keep: a parameter for each stride has to fit.
 pub(crate) const MOST_KEPT: usize = 8;
 
 /// A reduction to `bool`. An element is a hit if it decides the result of its group: a nonzero one of `any`, a zero one
@@ -21,10 +24,117 @@ pub(crate) struct Reduction {
     pub(crate) counts_gaps: bool,
 }
 
+/// The output elements with entries, in row-major order.
+pub(crate) struct Cells {
+    /// The row-major number of each output element.
+    numbers: Words,
+    /// The number of its entries.
+    entries: Words,
+    pub(crate) pattern: Arc<DevicePattern>,
+}
+
+/// The lanes of CSR with entries, in order.
+pub(crate) struct StoredLanes {
+    /// The number of each lane.
+    numbers: Words,
+    pattern: Arc<DevicePattern>,
+}
+
+/// Returns the statement that sets the bit of a cell. Most bits are set already, and reading a word is faster than an
+/// atomic write to it.
+fn set_bit(name: &str) -> String {
+    format!(
+        "if ((atomicLoad(&{name}[cell / 32u]) & (1u << (cell % 32u))) == 0u) \
+         {{ atomicOr(&{name}[cell / 32u], 1u << (cell % 32u)); }}"
+    )
+}
+
+/// Adds the coordinate arrays of the axes that are kept to a kernel. Returns the cell of an entry, as an expression with
+/// the strides in the parameters from 1 on.
+fn with_axes(mut kernel: Kernel, rank: usize) -> (Kernel, String) {
+    for axis in 0..rank {
+        kernel = kernel.array(format!("axis{axis}"), Access::Read, Items::Words);
+    }
+    let terms: Vec<String> = (0..rank).map(|axis| format!("axis{axis}[i] * param({}u)", 1 + axis)).collect();
+    (kernel, if terms.is_empty() { "0u".into() } else { terms.join(" + ") })
+}
+
+/// Returns the strides of axes. Their product fits a word.
+fn strides_of(lengths: &[usize]) -> Vec<u32> {
+    let stride = |axis: usize| lengths[axis + 1..].iter().fold(1, |all: u32, &length| all.wrapping_mul(length as u32));
+    (0..lengths.len()).map(stride).collect()
+}
+
+impl Cells {
+    /// Marks the output element of each entry in a bitmap, and counts its entries.
+    pub(crate) fn new(gpu: &Gpu, of: &DevicePattern, kept: &[usize]) -> Result<Self> {
+        let (context, nnz) = (&gpu.0.context, of.nnz);
+        let lengths: Vec<usize> = kept.iter().map(|&axis| of.shape[axis]).collect();
+        let cells = lengths.iter().map(|&length| length as u64).product::<u64>();
+        let (bits, counts) = (context.zeros(words_of_bits(cells))?, context.zeros(cells)?);
+        let axes = of.coords(gpu)?;
+        let (kernel, cell) = with_axes(Kernel::new("mark_cells"), kept.len());
+        let kernel = kernel
+            .array("stored", Access::Atomic, Items::Words)
+            .array("counts", Access::Atomic, Items::Words)
+            .body(&format!(
+                "if (i >= param(0u)) {{ return; }}\nlet cell = {cell};\n{}\natomicAdd(&counts[cell], 1u);",
+                set_bit("stored")
+            ));
+        let mut arrays: Vec<_> = kept.iter().map(|&axis| Windowed::Items(&axes[axis], 32)).collect();
+        arrays.extend([Windowed::Whole(&bits), Windowed::Whole(&counts)]);
+        let params = Params::of(&[&[0], &strides_of(&lengths)[..]].concat());
+        context.run_in_windows(&kernel, &arrays, params, nnz.into(), Size::Invocations)?;
+        let stored = Ranks::new(context, bits)?;
+        let count = stored.count(context)?;
+        let numbers = stored.numbers(context, count)?;
+        let entries = gathered(context, &counts, &numbers, count)?;
+        let layout = Layout::Coo(unraveled(context, &numbers, &lengths, count)?);
+        let pattern = DevicePattern::new(context, Shape::from(lengths), count, layout);
+        Ok(Cells { numbers, entries, pattern })
+    }
+}
+
+impl StoredLanes {
+    pub(crate) fn new(gpu: &Gpu, of: &DevicePattern, offsets: &Words) -> Result<Self> {
+        let (context, lanes) = (&gpu.0.context, of.lanes());
+        let bits = context.zeros(words_of_bits(lanes))?;
+        let kernel = Kernel::new("stored_lanes")
+            .array("offsets", Access::Read, Items::Words)
+            .function("fn holds(e: u32) -> bool { return offsets[e + 1u] > offsets[e]; }");
+        let size = Size::Invocations(lanes.div_ceil(BITS_EACH));
+        context.run(&marks_of(kernel), &[offsets, &bits], [lanes as u32], size)?;
+        let stored = Ranks::new(context, bits)?;
+        let count = stored.count(context)?;
+        let numbers = stored.numbers(context, count)?;
+        let shape = Shape::from(of.shape.lane_axes());
+        let (inner, outer) = (shape.columns() as u64, shape.lane_axes().iter().product::<usize>() as u64);
+        let (columns, starts) = (context.zeros(count.into())?, context.zeros(outer + 1)?);
+        let kernel = Kernel::new("columns_of_lanes")
+            .array("numbers", Access::Read, Items::Words)
+            .array("columns", Access::Write, Items::Words)
+            .body("if (i < param(0u)) { columns[i] = numbers[i] % param(1u); }");
+        context.run(&kernel, &[&numbers, &columns], [count, inner as u32], Size::Invocations(count.into()))?;
+        let kernel = Kernel::new("starts_of_lanes")
+            .ranks("stored")
+            .array("starts", Access::Write, Items::Words)
+            .body("if (i < param(0u)) { starts[i] = before_stored(i * param(1u)); }");
+        let params = [outer as u32 + 1, inner as u32];
+        context.run(&kernel, &[&stored.bits, &stored.before, &starts], params, Size::Invocations(outer + 1))?;
+        let pattern = DevicePattern::new(context, shape, count, Layout::Csr { offsets: starts, columns });
+        Ok(StoredLanes { numbers, pattern })
+    }
+}
+
 impl Reduction {
     /// Returns whether a value is a hit, as an expression.
     fn hit(&self) -> &'static str {
         if self.is_all { "!truthy_x(load_x(e))" } else { "truthy_x(load_x(e))" }
+    }
+
+    /// Returns the result of an output element with a hit or without one, as an expression.
+    fn decided(&self) -> &'static str {
+        if self.is_all { "return truth(!is_hit);" } else { "return truth(is_hit);" }
     }
 
     /// Returns the axes that are reduced.
@@ -40,103 +150,62 @@ impl Reduction {
     }
 
     /// Computes the result.
-    pub(crate) fn run(&self, x: &DeviceValue, outline: &Outline) -> Result<DeviceValue> {
+    pub(crate) fn run(&self, x: &DeviceValue, outline: &Outline) -> Result<Option<DeviceValue>> {
+        let Some(form) = form_of(outline.dtype) else { return Ok(None) };
         let shape = &x.pattern.shape;
         let extent = self.reduced(shape).iter().fold(1_u64, |extent, &axis| extent.saturating_mul(shape[axis] as u64));
         // An unstored position decides the result of its group if the fill is a hit.
-        let unstored = UnstoredHits {
-            are_hits: self.counts_gaps && x.is_fill_truthy() != self.is_all,
-            extent: u32::try_from(extent).unwrap_or(u32::MAX),
-        };
+        let are_hits = self.counts_gaps && x.is_fill_truthy() != self.is_all;
+        let unstored = [u32::from(are_hits), u32::try_from(extent).unwrap_or(u32::MAX)];
         let (pattern, values) = match &x.pattern.layout {
-            Layout::Coo(axes) => self.of_coords(x, axes, unstored)?,
-            Layout::Csr { offsets, .. } => self.of_lanes(x, offsets, unstored)?,
+            Layout::Coo(axes) => self.of_coords(x, axes, form, unstored)?,
+            Layout::Csr { offsets, .. } => self.of_lanes(x, offsets, form, unstored)?,
         };
-        Ok(x.with(pattern, values, outline))
+        Ok(Some(x.with(pattern, values, outline)))
     }
 
-    /// Computes the result of coordinates: a bit for each output element with an entry, and one for each with a hit.
+    /// Computes the result of coordinates: a bit for each output element with a hit.
     fn of_coords(
         &self,
         x: &DeviceValue,
         axes: &[Words],
-        unstored: UnstoredHits,
+        out: Form,
+        unstored: [u32; 2],
     ) -> Result<(Arc<DevicePattern>, Words)> {
         let (context, nnz, shape) = (&x.gpu.0.context, x.pattern.nnz, &x.pattern.shape);
-        let lengths: Vec<u32> = self.kept.iter().map(|&axis| shape[axis] as u32).collect();
-        let cells = lengths.iter().map(|&length| u64::from(length)).product::<u64>();
-        let strides: Vec<u32> = (0..lengths.len())
-            .map(|axis| lengths[axis + 1..].iter().fold(1, |stride: u32, &length| stride.wrapping_mul(length)))
-            .collect();
-        let (stored, hits) = (context.zeros(words_of_bits(cells))?, context.zeros(words_of_bits(cells))?);
-        let counts = context.zeros(if unstored.are_hits { cells } else { 1 })?;
-        let mut arrays: Vec<&Words> = self.kept.iter().map(|&axis| &axes[axis]).collect();
-        arrays.extend([&x.values, &stored, &hits, &counts]);
-        let params = [&[nnz, unstored.are_hits.into()], &strides[..]].concat();
-        context.run(&self.marks(x, lengths.len()), &arrays, &params, Size::Invocations(nnz.into()))?;
-        let stored = Ranks::new(context, stored)?;
-        let coords = lengths.iter().map(|_| context.zeros(stored.count.into())).collect::<Result<Vec<_>>>()?;
-        let results = context.zeros(stored.count.div_ceil(4).into())?;
-        let mut arrays = vec![&stored.bits, &stored.before, &hits, &counts, &results];
-        arrays.extend(&coords);
-        let words = cells.div_ceil(32);
-        let params = [&[words as u32, unstored.are_hits.into(), unstored.extent], &strides[..], &lengths[..]].concat();
-        context.run(&self.emits(lengths.len()), &arrays, &params, Size::Invocations(words))?;
-        let shape = self.kept.iter().map(|&axis| shape[axis]).collect();
-        Ok((DevicePattern::new(shape, stored.count, Layout::Coo(coords)), results))
-    }
-
-    /// Returns the kernel that marks the output element of each entry.
-    fn marks(&self, x: &DeviceValue, rank: usize) -> Kernel {
-        let terms: Vec<String> = (0..rank).map(|axis| format!("axis{axis}[e] * param({}u)", 2 + axis)).collect();
-        let cell = if terms.is_empty() { "0u".to_string() } else { terms.join(" + ") };
-        let mut kernel = Kernel::new("mark_cells");
-        for axis in 0..rank {
-            kernel = kernel.array(format!("axis{axis}"), Access::Read, Items::Words);
-        }
-        for name in ["stored", "hits", "counts"] {
-            kernel = if name == "stored" { kernel.values("x", x.form()) } else { kernel };
-            kernel = kernel.array(name, Access::Atomic, Items::Words);
-        }
-        // Most bits are set already. Reading a word is faster than an atomic write to it.
-        let set = |name: &str| {
-            format!("if ((atomicLoad(&{name}[cell / 32u]) & bit) == 0u) {{ atomicOr(&{name}[cell / 32u], bit); }}")
-        };
-        kernel.body(&format!(
-            "let e = i;\nif (e >= param(0u)) {{ return; }}\nlet cell = {cell};\nlet bit = 1u << (cell % 32u);\n{}\n\
-             if ({}) {{ {} }}\nif (param(1u) == 1u) {{ atomicAdd(&counts[cell], 1u); }}",
-            set("stored"),
+        let cells = x.pattern.cells(&x.gpu, &self.kept)?;
+        let lengths: Vec<usize> = self.kept.iter().map(|&axis| shape[axis]).collect();
+        let size = lengths.iter().map(|&length| length as u64).product::<u64>();
+        let hits = context.zeros(words_of_bits(size))?;
+        let (kernel, cell) = with_axes(Kernel::new("mark_hits"), lengths.len());
+        let kernel = kernel.values("x", x.form()).array("hits", Access::Atomic, Items::Words).body(&format!(
+            "let e = i;\nif (e >= param(0u) || !({})) {{ return; }}\nlet cell = {cell};\n{}",
             self.hit(),
-            set("hits")
-        ))
-    }
-
-    /// Returns the kernel that writes the coordinates and the result of each marked output element. An invocation has
-    /// one word of marks.
-    fn emits(&self, rank: usize) -> Kernel {
-        let mut kernel = Kernel::new("emit_cells");
-        for name in ["stored", "stored_before", "hits", "counts"] {
-            kernel = kernel.array(name, Access::Read, Items::Words);
-        }
-        kernel = kernel.array("results", Access::Atomic, Items::Words);
-        for axis in 0..rank {
-            kernel = kernel.array(format!("axis{axis}"), Access::Write, Items::Words);
-        }
-        let coords: String = (0..rank)
-            .map(|axis| {
-                let (stride, length) = (3 + axis, 3 + rank + axis);
-                format!("axis{axis}[at] = (cell / param({stride}u)) % param({length}u);\n")
-            })
-            .collect();
-        let decided = if self.is_all { "!is_hit" } else { "is_hit" };
-        kernel.body(&format!(
-            "if (i >= param(0u)) {{ return; }}\nvar word = stored[i];\nvar at = stored_before[i];\n\
-             // Invariant: `word` has the marks that are left, and `at` is the number of marks before them.\n\
-             while (word != 0u) {{\nlet cell = i * 32u + firstTrailingBit(word);\nword &= word - 1u;\n{coords}\
-             var is_hit = ((hits[i] >> (cell % 32u)) & 1u) == 1u;\n\
-             if (param(1u) == 1u && counts[cell] < param(2u)) {{ is_hit = true; }}\n\
-             if ({decided}) {{ atomicOr(&results[at / 4u], 1u << (8u * (at % 4u))); }}\nat += 1u;\n}}"
-        ))
+            set_bit("hits")
+        ));
+        let mut arrays: Vec<_> = self.kept.iter().map(|&axis| Windowed::Items(&axes[axis], 32)).collect();
+        arrays.extend([Windowed::Items(&x.values, x.form().bits), Windowed::Whole(&hits)]);
+        let params = Params::of(&[&[0], &strides_of(&lengths)[..]].concat());
+        context.run_in_windows(&kernel, &arrays, params, nnz.into(), Size::Invocations)?;
+        let (count, results) = (cells.pattern.nnz, context.zeros(out.words(cells.pattern.nnz.into()))?);
+        let kernel = Kernel::new("results_of_cells")
+            .array("numbers", Access::Read, Items::Words)
+            .array("entries", Access::Read, Items::Words)
+            .array("hits", Access::Read, Items::Words)
+            .output(
+                out,
+                &format!(
+                    "let cell = numbers[e];
+    var is_hit = ((hits[cell / 32u] >> (cell % 32u)) & 1u) == 1u;
+    if (param(1u) == 1u && entries[e] < param(2u)) {{ is_hit = true; }}
+    {}",
+                    self.decided()
+                ),
+            );
+        let arrays = [&cells.numbers, &cells.entries, &hits, &results];
+        let size = Size::Invocations(out.invocations(count.into()));
+        context.run(&kernel, &arrays, [count, unstored[0], unstored[1]], size)?;
+        Ok((Arc::clone(&cells.pattern), results))
     }
 
     /// Computes the result of lanes, over the last axis. The number of hits before each entry is known, so a lane of
@@ -145,57 +214,35 @@ impl Reduction {
         &self,
         x: &DeviceValue,
         offsets: &Words,
-        unstored: UnstoredHits,
+        out: Form,
+        unstored: [u32; 2],
     ) -> Result<(Arc<DevicePattern>, Words)> {
-        let (context, nnz, lanes) = (&x.gpu.0.context, x.pattern.nnz, x.pattern.lanes());
+        let (context, nnz) = (&x.gpu.0.context, x.pattern.nnz);
         let bits = context.zeros(words_of_bits(nnz.into()))?;
         let holds = format!("fn holds(e: u32) -> bool {{ return {}; }}", self.hit());
         let kernel = marks_of(Kernel::new("hits").values("x", x.form()).function(&holds));
-        let size = Size::Invocations(u64::from(nnz).div_ceil(BITS_EACH));
-        context.run(&kernel, &[&x.values, &bits], &[nnz], size)?;
-        let hits = Ranks::new(context, bits)?;
-        let stored = x.pattern.stored_lanes(&x.gpu, offsets)?;
-        let shape = Shape::from(x.pattern.shape.lane_axes());
-        let (inner, outer) = (shape.columns() as u64, shape.lane_axes().iter().product::<usize>() as u64);
-        let columns = context.zeros(stored.count.into())?;
-        let results = context.zeros(stored.count.div_ceil(4).into())?;
-        let arrays = [offsets, &hits.bits, &hits.before, &stored.bits, &stored.before, &columns, &results];
-        let params = [lanes as u32, inner as u32, unstored.are_hits.into(), unstored.extent];
-        context.run(&self.lanes(), &arrays, &params, Size::Invocations(lanes))?;
-        let starts = context.zeros(outer + 1)?;
-        let kernel = Kernel::new("starts")
-            .ranks("stored")
-            .array("starts", Access::Write, Items::Words)
-            .body("if (i < param(0u)) { starts[i] = before_stored(i * param(1u)); }");
-        let params = [outer as u32 + 1, inner as u32];
-        context.run(&kernel, &[&stored.bits, &stored.before, &starts], &params, Size::Invocations(outer + 1))?;
-        let layout = Layout::Csr { offsets: starts, columns };
-        Ok((DevicePattern::new(shape, stored.count, layout), results))
-    }
-
-    /// Returns the kernel that writes the column and the result of each lane with an entry.
-    fn lanes(&self) -> Kernel {
-        let decided = if self.is_all { "!is_hit" } else { "is_hit" };
-        Kernel::new("reduce_lanes")
+        let arrays = [Windowed::Items(&x.values, x.form().bits), Windowed::Items(&bits, 1)];
+        let size = |count: u64| Size::Invocations(count.div_ceil(BITS_EACH));
+        context.run_in_windows(&kernel, &arrays, [0], nnz.into(), size)?;
+        let (hits, lanes) = (Ranks::new(context, bits)?, x.pattern.stored_lanes(&x.gpu, offsets)?);
+        let (count, results) = (lanes.pattern.nnz, context.zeros(out.words(lanes.pattern.nnz.into()))?);
+        let kernel = Kernel::new("results_of_lanes")
+            .array("numbers", Access::Read, Items::Words)
             .array("offsets", Access::Read, Items::Words)
             .ranks("hits")
-            .ranks("stored")
-            .array("columns", Access::Write, Items::Words)
-            .array("results", Access::Atomic, Items::Words)
-            .body(&format!(
-                "if (i >= param(0u) || !has_stored(i)) {{ return; }}\n\
-                 let start = offsets[i];\nlet end = offsets[i + 1u];\nlet at = before_stored(i);\n\
-                 columns[at] = i % param(1u);\n\
-                 let is_hit = before_hits(end) > before_hits(start) || (param(2u) == 1u && end - start < param(3u));\n\
-                 if ({decided}) {{ atomicOr(&results[at / 4u], 1u << (8u * (at % 4u))); }}"
-            ))
+            .output(
+                out,
+                &format!(
+                    "let start = offsets[numbers[e]];
+    let end = offsets[numbers[e] + 1u];
+    let is_hit = before_hits(end) > before_hits(start) || (param(1u) == 1u && end - start < param(2u));
+    {}",
+                    self.decided()
+                ),
+            );
+        let arrays = [&lanes.numbers, offsets, &hits.bits, &hits.before, &results];
+        let size = Size::Invocations(out.invocations(count.into()));
+        context.run(&kernel, &arrays, [count, unstored[0], unstored[1]], size)?;
+        Ok((Arc::clone(&lanes.pattern), results))
     }
-}
-
-/// Hits at unstored positions. A group has an unstored position if it has fewer entries than positions.
-#[derive(Clone, Copy)]
-struct UnstoredHits {
-    are_hits: bool,
-    /// The number of positions of a group, at most `u32::MAX`.
-    extent: u32,
 }

@@ -2,7 +2,7 @@
 
 use lacuna::Result;
 
-use crate::context::{Context, GROUP, Size, Words};
+use crate::context::{Context, Size, Words};
 use crate::kernel::{Access, Items, Kernel};
 use crate::ranks::sums_before;
 
@@ -28,24 +28,38 @@ pub(crate) fn sorted(
     count: u32,
     bits: u32,
 ) -> Result<(Words, Words)> {
-    let groups = u64::from(count).div_ceil(KEYS_EACH * u64::from(GROUP)).max(1);
+    if bits == 0 {
+        let order = order.map_or_else(|| positions(context, count), |order| Ok(order.clone()))?;
+        return Ok((keys.clone(), order));
+    }
+    let groups = u64::from(count).div_ceil(KEYS_EACH * context.group()).max(1);
     // Each pass reads one pair of arrays and writes the other one.
     let arrays = || -> Result<_> { Ok((context.zeros(2 * u64::from(count))?, context.zeros(count.into())?)) };
     let pairs = [arrays()?, arrays()?];
-    let passes = bits.div_ceil(DIGIT).max(1);
+    let passes = bits.div_ceil(DIGIT);
     for pass in 0..passes {
         let (written, read) = (&pairs[pass as usize % 2], &pairs[(pass as usize + 1) % 2]);
         let counts = context.zeros(16 * groups)?;
         let keys = if pass == 0 { keys } else { &read.0 };
         let order = if pass == 0 { order } else { Some(&read.1) };
         let params = [count, pass, groups as u32, order.is_none().into()];
-        context.run(&tally(), &[keys, &counts], &params, Size::Groups(groups))?;
+        context.run(&tally(), &[keys, &counts], params, Size::Groups(groups))?;
         let bases = sums_before(context, &counts, false)?;
         let arrays = [keys, order.unwrap_or(&bases), &bases, &written.0, &written.1];
-        context.run(&scatter(), &arrays, &params, Size::Groups(groups))?;
+        context.run(&scatter(), &arrays, params, Size::Groups(groups))?;
     }
     let [even, odd] = pairs;
     Ok(if passes % 2 == 1 { even } else { odd })
+}
+
+/// Returns the numbers below `count`.
+fn positions(context: &Context, count: u32) -> Result<Words> {
+    let found = context.zeros(count.into())?;
+    let kernel = Kernel::new("positions")
+        .array("found", Access::Write, Items::Words)
+        .body("if (i < param(0u)) { found[i] = i; }");
+    context.run(&kernel, &[&found], [count], Size::Invocations(count.into()))?;
+    Ok(found)
 }
 
 /// Returns the kernel that counts the keys of each digit in each workgroup.

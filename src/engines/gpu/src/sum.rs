@@ -5,9 +5,10 @@
 
 use lacuna::Result;
 
-use crate::context::Context;
+use crate::context::{Context, Size, Words};
+use crate::floats::{DIVIDE, EXPONENT_OF_ONE, as_float, rounding};
 use crate::fold::{Fold, Reduced};
-use crate::kernel::{Form, Kind};
+use crate::kernel::{Access, Form, Items, Kernel, Kind};
 use crate::tensor::DeviceValue;
 
 /// A sum or a mean.
@@ -27,8 +28,6 @@ const WORDS_OF_F64: usize = 8;
 const HEADROOM: u32 = 34;
 /// The words that a division adds below a sum, so that the quotient has more bits than a float.
 const WORDS_OF_QUOTIENT: usize = 3;
-/// The biased exponent of a 64-bit float whose lowest bit is 1.
-pub(crate) const EXPONENT_OF_ONE: u32 = 1023 + 52;
 
 impl Sum {
     /// Returns the sum of this name.
@@ -49,42 +48,47 @@ impl Sum {
         }
         let form = x.form();
         let (words, lowest) = match (form.kind, form.bits) {
-            (Kind::Float, 64) => (WORDS_OF_F64, lowest_exponent(&x.gpu.0.context, x)?),
-            (Kind::Float, _) => (WORDS_OF_F32, 1),
-            _ => (WORDS_OF_INTEGERS, EXPONENT_OF_ONE),
+            (Kind::Float, 64) => (WORDS_OF_F64, Some(lowest_exponent(&x.gpu.0.context, x)?)),
+            (Kind::Float, _) => (WORDS_OF_F32, None),
+            _ => (WORDS_OF_INTEGERS, None),
         };
-        let text = format!("{}{SUM}{}", self.constants(form, words), entry(form));
-        let result = self.result(form);
-        Ok(Some(Fold { words: words + 2, text, result, reads_positions: false, fails: true, params: vec![lowest] }))
-    }
-
-    fn constants(self, form: Form, words: usize) -> String {
         let wide = if self.is_mean { words + WORDS_OF_QUOTIENT } else { words };
-        format!("{}const WORDS = {words}u;\nconst SKIPS_NAN = {};\n", rounding(form, wide), self.skips_nan)
+        let divide = if self.is_mean { DIVIDE } else { "" };
+        let lowest_of = match (&lowest, form.is_float()) {
+            (Some(_), _) => "state_of_all[0]".into(),
+            (None, true) => "1u".into(),
+            (None, false) => format!("{EXPONENT_OF_ONE}u"),
+        };
+        let constants = format!("const WORDS = {words}u;\nconst SKIPS_NAN = {};\n", self.skips_nan);
+        let lowest_of = format!("fn lowest_exponent() -> u32 {{ return {lowest_of}; }}");
+        let text = format!("{}{divide}{constants}{lowest_of}{SUM}{}", rounding(form, wide), entry(form));
+        let fold = Fold::new(words + 2, text, self.result(form));
+        Ok(Some(Fold { fails: true, of_all: lowest, ..fold }))
     }
 
     /// Returns the function `result`, which adds the unstored positions, divides, and rounds.
     fn result(self, form: Form) -> String {
         let float = if form.is_float() { form } else { Form::F64 };
         let rounded = match (self.is_mean || form.is_float(), form.kind) {
-            (true, _) => as_float(float, "i32(param(4u)) - 32 * i32(WIDE - WORDS)"),
+            (true, _) => as_float(float, "i32(lowest_exponent()) - 32 * i32(WIDE - WORDS)"),
             (false, Kind::Signed) => SIGNED.into(),
             (false, _) => UNSIGNED.into(),
         };
-        let (divide, nan) = (if self.is_mean { DIVIDE } else { "" }, float.nan());
+        let divide = if self.is_mean { "wide = divided(wide, all[WORDS + 1u]);" } else { "" };
+        let nan = float.nan();
         let empty =
             if self.is_mean { format!("if (all[WORDS + 1u] == 0u) {{ return {nan}; }}") } else { String::new() };
         let specials = match form.is_float() {
             true => format!(
                 "let flags = all[WORDS];
-if ((flags & OUTSIDE) != 0u) {{ atomicOr(&errors[0], 1u); return vec2(0u, 0u); }}
+if ((flags & OUTSIDE) != 0u) {{ fail(); return vec2(0u, 0u); }}
 if ((flags & HAS_NAN) != 0u || (flags & BOTH) == BOTH) {{ return {nan}; }}
 if ((flags & BOTH) != 0u) {{ return infinite((flags & BOTH) == MINUS); }}"
             ),
             false => String::new(),
         };
         format!(
-            "{ROUND}
+            "
 fn result(s: State, g: u32) -> vec2<u32> {{
     var all = s;
     let count = gaps(g).x;
@@ -107,27 +111,20 @@ fn result(s: State, g: u32) -> vec2<u32> {{
     }
 }
 
-/// Returns the constants of [`ROUND`], for a magnitude of `wide` words and a float of a form; for integers, a float of
-/// 64 bits.
-pub(crate) fn rounding(form: Form, wide: usize) -> String {
-    let (precision, infinity) = if form.is_float() && form.bits == 32 { (23, 255) } else { (52, 2047) };
-    format!(
-        "const WIDE = {wide}u;\nalias Wide = array<u32, {wide}>;\nconst PRECISION = {precision}u;\n\
-         const INFINITY = {infinity}u;\n"
-    )
-}
-
-/// Returns the lowest biased exponent such that the largest finite float and all sums of it fit.
-fn lowest_exponent(context: &Context, x: &DeviceValue) -> Result<u32> {
+/// Returns the lowest biased exponent such that the largest finite float and all sums of it fit. It stays on the device.
+fn lowest_exponent(context: &Context, x: &DeviceValue) -> Result<Words> {
     let groups = x.pattern.groups(&x.gpu, &[])?;
-    let fold = Fold::new(1, LARGEST.into(), String::new());
-    let largest = match groups.count {
-        0 => 0,
-        _ => context.word(&fold.states(context, x, &groups, None)?, 0)?,
-    };
+    let largest = Fold::new(1, LARGEST.into(), String::new()).states(context, x, &groups, None)?;
     let of_fill = (x.fill_bits() >> 52) as u32 & 0x7ff;
-    let largest = largest.max(if of_fill == 0x7ff { 0 } else { of_fill });
-    Ok((largest + 53 + HEADROOM).saturating_sub(32 * WORDS_OF_F64 as u32).max(1))
+    let of_fill = if of_fill == 0x7ff { 0 } else { of_fill };
+    let lowest = context.zeros(1)?;
+    let kernel = Kernel::new("lowest_exponent")
+        .array("largest", Access::Read, Items::Words)
+        .array("lowest", Access::Write, Items::Words)
+        .body("if (i == 0u) { lowest[0] = max(max(largest[0], param(0u)) + param(1u), param(2u) + 1u) - param(2u); }");
+    let params = [of_fill, 53 + HEADROOM, 32 * WORDS_OF_F64 as u32];
+    context.run(&kernel, &[&largest, &lowest], params, Size::Invocations(1))?;
+    Ok(lowest)
 }
 
 /// The largest biased exponent of finite floats of 64 bits.
@@ -212,14 +209,10 @@ fn entry(form: Form) -> String {
 {ENTRY}"
         );
     }
-    let (exponent, significand) = match form.bits {
-        64 => ("(v.y >> 20u) & 0x7ffu", "vec2(v.x, (v.y & 0xfffffu) | select(0u, 0x100000u, exponent > 0u))"),
-        _ => ("(v.y >> 23u) & 0xffu", "vec2((v.y & 0x7fffffu) | select(0u, 0x800000u, exponent > 0u), 0u)"),
-    };
     format!(
         "fn times(v: vec2<u32>, count: u32) -> State {{
     var sum = none();
-    let exponent = {exponent};
+    let exponent = exponent_of(v);
     let is_negative = (v.y >> 31u) == 1u;
     sum[WORDS + 1u] = count;
     if (exponent == INFINITY) {{
@@ -231,9 +224,9 @@ fn entry(form: Form) -> String {
         }}
         return sum;
     }}
-    var significand = {significand};
+    var significand = significand_of(v);
     if (!truthy_x(v)) {{ return sum; }}
-    var shift = i32(max(exponent, 1u)) - i32(param(4u));
+    var shift = i32(max(exponent, 1u)) - i32(lowest_exponent());
     // Zeros at the end of a significand may be below the lowest bit.
     while (shift < 0 && (significand.x & 1u) == 0u) {{
         significand = vec2((significand.x >> 1u) | (significand.y << 31u), significand.y >> 1u);
@@ -254,101 +247,13 @@ fn entry(form: Form) -> String {
 const ENTRY: &str = "fn entry(v: vec2<u32>, position: vec2<u32>, at: u32) -> State { return times(v, 1u); }
 ";
 
-/// Divides the magnitude by the number of summands. A remainder sets the lowest bit of the quotient, which is below the
-/// bit that decides a tie: the quotient has 96 bits more than the sum, and a divisor has 32.
-const DIVIDE: &str = "
-    let divisor = all[WORDS + 1u];
-    var remainder = 0u;
-    for (var k = WIDE; k > 0u; k--) {
-        let word = wide[k - 1u];
-        var quotient = 0u;
-        for (var bit = 32u; bit > 0u; bit--) {
-            // Invariant: the remainder is less than the divisor.
-            let overflows = (remainder >> 31u) == 1u;
-            remainder = (remainder << 1u) | ((word >> (bit - 1u)) & 1u);
-            if (overflows || remainder >= divisor) {
-                remainder -= divisor;
-                quotient |= 1u << (bit - 1u);
-            }
-        }
-        wide[k - 1u] = quotient;
-    }
-    if (remainder != 0u) { wide[0] |= 1u; }";
-
-/// Rounds a magnitude to a float.
-pub(crate) const ROUND: &str = "
-fn infinite(is_negative: bool) -> vec2<u32> {
-    return vec2(0u, select(INFINITY << (PRECISION % 32u), (INFINITY << (PRECISION % 32u)) | 0x80000000u, is_negative));
-}
-fn word_of(wide: Wide, bit: u32) -> u32 {
-    var copy = wide;
-    let k = bit / 32u;
-    let low = bit % 32u;
-    var word = 0u;
-    if (k < WIDE) { word = copy[k] >> low; }
-    if (low > 0u && k + 1u < WIDE) { word |= copy[k + 1u] << (32u - low); }
-    return word;
-}
-// Returns the significand and the biased exponent as the bits of a float without its sign: the lowest bit of `wide` is
-// that of a float with the biased exponent `exponent`.
-fn rounded(wide: Wide, exponent: i32) -> vec2<u32> {
-    var copy = wide;
-    var top = -1;
-    for (var k = 0u; k < WIDE; k++) {
-        if (copy[k] != 0u) { top = i32(32u * k + firstLeadingBit(copy[k])); }
-    }
-    if (top < 0) { return vec2(0u, 0u); }
-    // The lowest bit that is kept: the least normal exponent is 1.
-    let lowest = max(top - i32(PRECISION), 1 - exponent);
-    var bits: vec2<u32>;
-    if (lowest <= 0) {
-        let up = u32(-lowest);
-        bits = vec2(copy[0], word_of(wide, 32u));
-        for (var k = 0u; k < up; k++) { bits = vec2(bits.x << 1u, (bits.y << 1u) | (bits.x >> 31u)); }
-    } else {
-        let at = u32(lowest);
-        bits = vec2(word_of(wide, at), word_of(wide, at + 32u));
-        let half = (word_of(wide, at - 1u) & 1u) == 1u;
-        var rest = false;
-        for (var k = 0u; k < WIDE; k++) {
-            if (32u * (k + 1u) <= at - 1u) {
-                rest = rest || copy[k] != 0u;
-            } else if (32u * k < at - 1u) {
-                rest = rest || (copy[k] & ((1u << ((at - 1u) % 32u)) - 1u)) != 0u;
-            }
-        }
-        if (half && (rest || (bits.x & 1u) == 1u)) { bits = add(bits, vec2(1u, 0u)); }
-    }
-    // The hidden bit of the significand adds 1 to the exponent.
-    let above = u32(lowest + exponent - 1);
-    if (PRECISION == 52u) { bits.y += above << 20u; } else { bits.x += above << 23u; }
-    return bits;
-}
-";
-
-/// Returns the statements that return the float of a form: `wide` rounded, with a sign. `exponent` is the biased
-/// exponent of a float with the lowest bit of `wide` as its lowest bit.
-pub(crate) fn as_float(form: Form, exponent: &str) -> String {
-    let (word, infinity, float) = match form.bits {
-        64 => ("y", "0x7ff00000u", "vec2(bits.x, bits.y | sign)"),
-        _ => ("x", "0x7f800000u", "vec2(0u, bits.x | sign)"),
-    };
-    format!(
-        "
-    var bits = rounded(wide, {exponent});
-    if (bits.{word} >= {infinity}) {{ return infinite(is_negative); }}
-    let sign = select(0u, 0x80000000u, is_negative && (bits.x | bits.y) != 0u);
-    return {float};"
-    )
-}
-
 /// The number as a signed integer of 64 bits, or an error.
 const SIGNED: &str = "
     let limit = vec2(select(0xffffffffu, 0u, is_negative), select(0x7fffffffu, 0x80000000u, is_negative));
     let magnitude = vec2(wide[0], wide[1]);
-    if ((wide[2] | wide[3]) != 0u || is_less(limit, magnitude)) { atomicOr(&errors[0], 1u); }
+    if ((wide[2] | wide[3]) != 0u || is_less(limit, magnitude)) { fail(); }
     return select(magnitude, sub(vec2(0u, 0u), magnitude), is_negative);";
 
 const UNSIGNED: &str = "
-    if ((wide[2] | wide[3]) != 0u) { atomicOr(&errors[0], 1u); }
+    if ((wide[2] | wide[3]) != 0u) { fail(); }
     return vec2(wide[0], wide[1]);";

@@ -2,19 +2,21 @@
 
 use std::any::Any;
 use std::marker::PhantomData;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::Arc;
 
 use lacuna::lazy::Lazy;
 use lacuna::lazy::engine_api::{Held, OnDevice, placed};
 use lacuna::{CooPattern, CooTensor, CsrPattern, CsrTensor, DType, Element, Pattern, Result, Shape, Tensor};
 
 use crate::Gpu;
-use crate::context::{MOST_ITEMS, Size, Words, failed, locked};
+use crate::context::{Context, MOST_ITEMS, Plans, Size, Windowed, Words, failed};
 use crate::element::{DeviceElement, form_of, of_dtype};
-use crate::groups::{Groups, coords_of_csr, size_of_axes};
-use crate::kernel::{Access, BITS_EACH, Form, Items, Kernel, marks_of};
+use crate::groups::{Groups, coords_of_csr, row_major, size_of_axes};
+use crate::kernel::{Access, Form, Items, Kernel};
 use crate::outline::{Outline, bits_of};
-use crate::ranks::{Ranks, words_of_bits};
+use crate::plans::Kept;
+use crate::reduce::{Cells, StoredLanes};
+use crate::selection::{Choice, Selection};
 
 /// The index arrays of a pattern.
 #[derive(Clone)]
@@ -28,17 +30,33 @@ pub enum Layout {
     },
 }
 
-/// A pattern, and what was computed of it.
+/// A pattern, and the plans that were computed of it.
 pub(crate) struct DevicePattern {
     pub(crate) shape: Shape,
     pub(crate) nnz: u32,
     pub(crate) layout: Layout,
-    /// The lanes of CSR that have an entry.
-    stored_lanes: OnceLock<Ranks>,
     /// The coordinates of CSR.
-    coords: OnceLock<Vec<Words>>,
-    /// The groups of entries, by the axes that are kept.
-    groups: Mutex<Vec<(Vec<usize>, Arc<Groups>)>>,
+    coords: Kept<(), Vec<Words>>,
+    /// The row-major number of each entry.
+    keys: Kept<(), Words>,
+    /// The lanes of CSR that have an entry, and the pattern of a result with one element for each of them.
+    lanes: Kept<(), Arc<StoredLanes>>,
+    /// The groups of entries, and the output elements with entries, by the axes that are kept.
+    groups: Kept<Vec<usize>, Arc<Groups>>,
+    cells: Kept<Vec<usize>, Arc<Cells>>,
+    /// The entries of results that choose and move entries.
+    selections: Kept<Choice, Arc<Selection>>,
+}
+
+impl Plans for DevicePattern {
+    fn free(&self) {
+        self.coords.free();
+        self.keys.free();
+        self.lanes.free();
+        self.groups.free();
+        self.cells.free();
+        self.selections.free();
+    }
 }
 
 /// A tensor on the device, of any format and element type.
@@ -50,34 +68,45 @@ pub(crate) struct DeviceValue {
     pub(crate) values: Words,
     /// The fill, of the element type.
     pub(crate) fill: Held,
+    /// The second tensor of a pair: positions, on the same pattern.
+    pub(crate) positions: Option<Words>,
 }
 
 impl DevicePattern {
-    pub(crate) fn new(shape: Shape, nnz: u32, layout: Layout) -> Arc<Self> {
-        let (stored_lanes, coords, groups) = Default::default();
-        Arc::new(DevicePattern { shape, nnz, layout, stored_lanes, coords, groups })
+    pub(crate) fn new(context: &Context, shape: Shape, nnz: u32, layout: Layout) -> Arc<Self> {
+        let (coords, keys, lanes) = Default::default();
+        let (groups, cells, selections) = Default::default();
+        let pattern = Arc::new(DevicePattern { shape, nnz, layout, coords, keys, lanes, groups, cells, selections });
+        context.register(&pattern);
+        pattern
     }
 
     /// Returns one coordinate array per axis. CSR computes them once.
-    pub(crate) fn coords(&self, gpu: &Gpu) -> Result<&[Words]> {
-        match (&self.layout, self.coords.get()) {
-            (Layout::Coo(coords), _) | (_, Some(coords)) => Ok(coords),
-            (Layout::Csr { offsets, columns }, None) => {
-                let found = coords_of_csr(&gpu.0.context, &self.shape, offsets, columns, self.nnz)?;
-                Ok(self.coords.get_or_init(|| found))
+    pub(crate) fn coords(&self, gpu: &Gpu) -> Result<Vec<Words>> {
+        match &self.layout {
+            Layout::Coo(coords) => Ok(coords.clone()),
+            Layout::Csr { offsets, columns } => {
+                self.coords.get_or((), |()| coords_of_csr(&gpu.0.context, &self.shape, offsets, columns, self.nnz))
             }
         }
     }
 
+    /// Returns the row-major number of each entry. There are fewer than 2^64 positions.
+    pub(crate) fn keys(&self, gpu: &Gpu) -> Result<Words> {
+        self.keys.get_or((), |()| {
+            let coords = self.coords(gpu)?;
+            row_major(&gpu.0.context, &coords.iter().collect::<Vec<_>>(), &self.shape, self.nnz)
+        })
+    }
+
     /// Returns the entries by their coordinates on the axes that are kept. They are grouped once.
     pub(crate) fn groups(&self, gpu: &Gpu, kept: &[usize]) -> Result<Arc<Groups>> {
-        let mut known = locked(&self.groups);
-        if let Some((_, groups)) = known.iter().find(|(axes, _)| axes == kept) {
-            return Ok(Arc::clone(groups));
-        }
-        let groups = Arc::new(Groups::new(gpu, self, kept)?);
-        known.push((kept.to_vec(), Arc::clone(&groups)));
-        Ok(groups)
+        self.groups.get_or(kept.to_vec(), |kept| Groups::new(gpu, self, kept).map(Arc::new))
+    }
+
+    /// Returns the output elements with entries, by a bitmap.
+    pub(crate) fn cells(&self, gpu: &Gpu, kept: &[usize]) -> Result<Arc<Cells>> {
+        self.cells.get_or(kept.to_vec(), |kept| Cells::new(gpu, self, kept).map(Arc::new))
     }
 
     /// Returns the number of lanes of CSR.
@@ -85,20 +114,18 @@ impl DevicePattern {
         size_of_axes(self.shape.lane_axes())
     }
 
-    /// Returns the lanes of CSR that have an entry. They are computed once.
-    pub(crate) fn stored_lanes(&self, gpu: &Gpu, offsets: &Words) -> Result<&Ranks> {
-        if let Some(found) = self.stored_lanes.get() {
-            return Ok(found);
-        }
-        let (context, lanes) = (&gpu.0.context, self.lanes());
-        let bits = context.zeros(words_of_bits(lanes))?;
-        let kernel = Kernel::new("stored_lanes")
-            .array("offsets", Access::Read, Items::Words)
-            .function("fn holds(e: u32) -> bool { return offsets[e + 1u] > offsets[e]; }");
-        let size = Size::Invocations(lanes.div_ceil(BITS_EACH));
-        context.run(&marks_of(kernel), &[offsets, &bits], &[lanes as u32], size)?;
-        let found = Ranks::new(context, bits)?;
-        Ok(self.stored_lanes.get_or_init(|| found))
+    /// Returns the lanes of CSR that have an entry.
+    pub(crate) fn stored_lanes(&self, gpu: &Gpu, offsets: &Words) -> Result<Arc<StoredLanes>> {
+        self.lanes.get_or((), |()| StoredLanes::new(gpu, self, offsets).map(Arc::new))
+    }
+
+    /// Returns the entries of a result that chooses and moves entries. They are computed once.
+    pub(crate) fn selection(
+        &self,
+        choice: Choice,
+        compute: impl FnOnce() -> Result<Selection>,
+    ) -> Result<Arc<Selection>> {
+        self.selections.get_or(choice, |_| compute().map(Arc::new))
     }
 }
 
@@ -111,7 +138,7 @@ impl DeviceValue {
     /// Returns a tensor on the same device.
     pub(crate) fn with(&self, pattern: Arc<DevicePattern>, values: Words, outline: &Outline) -> Self {
         let (dtype, fill) = (outline.dtype, Arc::clone(&outline.fill));
-        DeviceValue { gpu: self.gpu.clone(), pattern, dtype, values, fill }
+        DeviceValue { gpu: self.gpu.clone(), pattern, dtype, values, fill, positions: None }
     }
 
     /// Returns the bits of the fill.
@@ -128,26 +155,52 @@ impl DeviceValue {
         of_dtype!(self.dtype, T => self.fill::<T>().is_truthy()).unwrap_or(false)
     }
 
+    fn words(&self, words: &Words, count: usize) -> Result<Vec<u32>> {
+        u32::from_bytes(&self.gpu.0.context.download(words, 4 * count)?)
+    }
+
+    fn values<T: DeviceElement>(&self, values: &Words) -> Result<Vec<T>> {
+        T::from_bytes(&self.gpu.0.context.download(values, self.pattern.nnz as usize * size_of::<T>())?)
+    }
+
     fn fetch_as<T: DeviceElement>(&self) -> Result<Held> {
-        let (context, pattern) = (&self.gpu.0.context, &self.pattern);
-        let nnz = pattern.nnz as usize;
-        let words =
-            |words: &Words, count: usize| -> Result<Vec<u32>> { u32::from_bytes(&context.download(words, 4 * count)?) };
-        let values = T::from_bytes(&context.download(&self.values, nnz * size_of::<T>())?)?;
-        let (shape, fill) = (pattern.shape.clone(), self.fill::<T>());
-        Ok(match &pattern.layout {
+        let (pattern, nnz) = (&self.pattern, self.pattern.nnz as usize);
+        let shape = pattern.shape.clone();
+        match &pattern.layout {
             Layout::Coo(axes) => {
-                let coords = axes.iter().map(|axis| words(axis, nnz)).collect::<Result<_>>()?;
-                Arc::new(Tensor::from_parts(CooPattern::new(shape, nnz, coords)?, values, fill)?)
+                let coords = axes.iter().map(|axis| self.words(axis, nnz)).collect::<Result<_>>()?;
+                self.fetch_on::<_, T>(CooPattern::new(shape, nnz, coords)?)
             }
             Layout::Csr { offsets, columns } => {
-                let offsets = words(offsets, pattern.lanes() as usize + 1)?;
+                let offsets = self.words(offsets, pattern.lanes() as usize + 1)?;
                 let offsets = offsets.into_iter().map(|offset| offset as usize).collect();
-                let pattern = CsrPattern::new(shape, offsets, words(columns, nnz)?)?;
-                Arc::new(Tensor::from_parts(pattern, values, fill)?)
+                self.fetch_on::<_, T>(CsrPattern::new(shape, offsets, self.words(columns, nnz)?)?)
             }
-        })
+        }
     }
+
+    fn fetch_on<P: Pattern, T: DeviceElement>(&self, pattern: P) -> Result<Held> {
+        let values = Tensor::from_parts(pattern.clone(), self.values::<T>(&self.values)?, self.fill())?;
+        let Some(positions) = &self.positions else { return Ok(Arc::new(values)) };
+        let fill = fill_of_positions(values.fill());
+        let positions = Tensor::from_parts(pattern, self.values::<u64>(positions)?, fill)?;
+        Ok(Arc::new((values, positions)))
+    }
+
+    /// Returns one tensor of a pair.
+    pub(crate) fn part(&self, number: usize) -> Self {
+        let mut part = DeviceValue { positions: None, ..self.clone() };
+        if let (1, Some(positions)) = (number, &self.positions) {
+            let fill = of_dtype!(self.dtype, T => fill_of_positions(self.fill::<T>())).unwrap_or(0);
+            (part.values, part.dtype, part.fill) = (positions.clone(), DType::UInt64, Arc::new(fill));
+        }
+        part
+    }
+}
+
+/// Returns the fill of positions of medians, from the fill of the medians.
+fn fill_of_positions<T: Element>(medians: T) -> u64 {
+    if medians.isnan() { u64::MAX } else { 0 }
 }
 
 impl OnDevice for DeviceValue {
@@ -160,7 +213,7 @@ impl OnDevice for DeviceValue {
             Layout::Coo(axes) => 4 * axes.iter().map(Words::count).sum::<u64>(),
             Layout::Csr { offsets, columns } => 4 * (offsets.count() + columns.count()),
         };
-        axes + 4 * self.values.count()
+        axes + 4 * (self.values.count() + self.positions.as_ref().map_or(0, Words::count))
     }
 
     /// Copies the tensor to memory, and checks it like any input.
@@ -203,13 +256,56 @@ impl DeviceFormat for CsrPattern<u32> {
     }
 }
 
-/// Copies a tensor to the device.
+/// Copies a tensor to the device. A pattern that is there already is not kept twice.
 pub(crate) fn uploaded<P: DeviceFormat, T: DeviceElement>(gpu: &Gpu, x: &Tensor<P, T>) -> Result<DeviceValue> {
     let nnz = u32::try_from(x.nnz()).ok().filter(|&nnz| u64::from(nnz) < MOST_ITEMS);
     let nnz = nnz.ok_or_else(|| failed("the device numbers fewer than 2^31 entries"))?;
-    let pattern = DevicePattern::new(x.shape().clone(), nnz, x.pattern().layout(gpu)?);
+    let layout = x.pattern().layout(gpu)?;
+    let pattern = match resident(gpu, x.shape(), nnz, &layout)? {
+        Some(pattern) => pattern,
+        None => DevicePattern::new(&gpu.0.context, x.shape().clone(), nnz, layout),
+    };
     let values = gpu.0.context.upload(T::bytes(x.values()))?;
-    Ok(DeviceValue { gpu: gpu.clone(), pattern, dtype: T::DTYPE, values, fill: Arc::new(x.fill()) })
+    let fill = Arc::new(x.fill());
+    Ok(DeviceValue { gpu: gpu.clone(), pattern, dtype: T::DTYPE, values, fill, positions: None })
+}
+
+/// Returns a pattern in use with the same arrays.
+fn resident(gpu: &Gpu, shape: &Shape, nnz: u32, layout: &Layout) -> Result<Option<Arc<DevicePattern>>> {
+    let context = &gpu.0.context;
+    for plans in context.plans() {
+        let plans: Arc<dyn Any + Send + Sync> = plans;
+        let Ok(pattern) = plans.downcast::<DevicePattern>() else { continue };
+        if pattern.shape != *shape || pattern.nnz != nnz {
+            continue;
+        }
+        let pairs: Vec<(&Words, &Words)> = match (layout, &pattern.layout) {
+            (Layout::Coo(axes), Layout::Coo(others)) => axes.iter().zip(others).collect(),
+            (Layout::Csr { offsets, columns }, Layout::Csr { offsets: starts, columns: others }) => {
+                vec![(offsets, starts), (columns, others)]
+            }
+            _ => continue,
+        };
+        if are_equal(context, &pairs)? {
+            return Ok(Some(pattern));
+        }
+    }
+    Ok(None)
+}
+
+/// Returns whether the arrays of each pair are equal.
+fn are_equal(context: &Context, pairs: &[(&Words, &Words)]) -> Result<bool> {
+    let found = context.zeros(1)?;
+    let kernel = Kernel::new("differ")
+        .array("x", Access::Read, Items::Words)
+        .array("y", Access::Read, Items::Words)
+        .array("found", Access::Atomic, Items::Words)
+        .body("if (i < param(0u) && x[i] != y[i]) { atomicOr(&found[0], 1u); }");
+    for &(x, y) in pairs {
+        let arrays = [Windowed::Items(x, 32), Windowed::Items(y, 32), Windowed::Whole(&found)];
+        context.run_in_windows(&kernel, &arrays, [0], x.count().min(y.count()), Size::Invocations)?;
+    }
+    Ok(context.word(&found, 0)? == 0)
 }
 
 /// The bytes that a value takes on the device.

@@ -6,9 +6,9 @@
 use std::sync::OnceLock;
 
 use lacuna::lazy::{Chunks, Engine, Lazy, Value, compile};
-use lacuna::{CooPattern, CooTensor, CsrTensor, Element, Error, Isin, Pattern, Tensor};
+use lacuna::{CooPattern, CooTensor, CsrTensor, Element, Error, Float, Isin, Pattern, Tensor};
 use lacuna_gpu::{DeviceElement, DeviceFormat, Gpu};
-use ndarray::ArrayD;
+use ndarray::{ArrayD, SliceInfoElem};
 
 /// Returns the device, or `None` where there is no adapter.
 fn gpu() -> Option<Gpu> {
@@ -54,6 +54,29 @@ impl Numbers {
         let pattern = CooPattern::new(shape.clone(), kept.len(), coords.collect()).unwrap();
         let values = kept.iter().map(|_| draw(self)).collect();
         Tensor::from_parts(pattern, values, fill).unwrap()
+    }
+
+    /// A slice of an axis: a range with a step, sometimes backwards, or a position.
+    fn slice(&mut self, length: usize) -> SliceInfoElem {
+        let start = self.below(length as u64 + 1) as isize;
+        let end = start + self.below(length as u64 + 1 - start as u64) as isize;
+        match self.below(6) {
+            0 if length > 0 => SliceInfoElem::Index(self.below(length as u64) as isize),
+            1 => SliceInfoElem::Slice { start: 0, end: None, step: 1 },
+            2 => SliceInfoElem::Slice { start, end: Some(end), step: 1 },
+            3 => SliceInfoElem::Slice { start, end: Some(end), step: 2 },
+            4 => SliceInfoElem::Slice { start, end: None, step: 3 },
+            _ => SliceInfoElem::Slice { start, end: Some(end), step: -2 },
+        }
+    }
+
+    /// The numbers below `count` in some order.
+    fn permutation(&mut self, count: usize) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..count).collect();
+        for at in (1..count).rev() {
+            order.swap(at, self.below(at as u64 + 1) as usize);
+        }
+        order
     }
 
     /// Some axes, in increasing order.
@@ -102,18 +125,38 @@ fn check_steps<P: DeviceFormat, T: DeviceElement>(gpu: &Gpu, x: &Tensor<P, T>, a
     }
 }
 
+/// A result that is compared bit for bit.
+trait Same: Value {
+    fn same(&self, other: &Self) -> bool;
+}
+
+impl<P: Pattern, T: Element> Same for Tensor<P, T> {
+    fn same(&self, other: &Self) -> bool {
+        self.same_as(other)
+    }
+}
+
+impl<A: Same, B: Same> Same for (A, B)
+where
+    (A, B): Value,
+{
+    fn same(&self, other: &Self) -> bool {
+        self.0.same(&other.0) && self.1.same(&other.1)
+    }
+}
+
 /// Compares a graph on a strict device with the graph on threads: the same result, or an error on both.
-fn check_strict<P: Pattern, T: Element>(gpu: &Gpu, graph: &Lazy<Tensor<P, T>>, told: impl Fn() -> String) {
+fn check_strict<V: Same + std::fmt::Debug>(gpu: &Gpu, graph: &Lazy<V>, told: impl Fn() -> String) {
     match (graph.on(gpu.strict()).collect(), graph.collect()) {
         (Ok(found), Ok(expected)) => {
-            assert!(found.same_as(&expected), "{}: {graph:?}: {found:?} and not {expected:?}", told())
+            assert!(found.same(&expected), "{}: {graph:?}: {found:?} and not {expected:?}", told())
         }
         (Err(_), Err(_)) => {}
         // Sums of floats whose exponents differ by more than a sum on the device has bits are left to the threads.
         (Err(error), Ok(expected)) => {
             assert!(["sum(", "mean("].iter().any(|name| format!("{graph:?}").contains(name)), "{graph:?}: {error}");
             let found = graph.on(gpu).collect().unwrap();
-            assert!(found.same_as(&expected), "{}: {found:?} and not {expected:?}", told());
+            assert!(found.same(&expected), "{}: {found:?} and not {expected:?}", told());
         }
         (Ok(found), Err(error)) => panic!("{}: {graph:?}: {found:?} and not {error}", told()),
     }
@@ -121,7 +164,7 @@ fn check_strict<P: Pattern, T: Element>(gpu: &Gpu, graph: &Lazy<Tensor<P, T>>, t
 
 /// Compares all steps of numbers on one tensor.
 macro_rules! check_numbers {
-    ($gpu:expr, $x:expr, $axes:expr, $number:expr, [$($float:ident)*]) => {{
+    ($gpu:expr, $x:expr, $axes:expr, $low:expr, $number:expr, [$($float:ident)*]) => {{
         let (gpu, x, axes): (&Gpu, _, &[usize]) = ($gpu, $x, $axes);
         let lazy = gpu.upload(x).unwrap().lazy();
         let told = || format!("{x:?} over {axes:?}");
@@ -143,6 +186,11 @@ macro_rules! check_numbers {
         over!(nanmedian);
         $(over!($float);)*
         check_strict(gpu, &lazy.nanmedian(lacuna::Nanmedian::from(axes.to_vec()).lower()), told);
+        over!(nanmedian_index);
+        check_strict(gpu, &lazy.nanmedian_index(lacuna::Nanmedian::from(axes.to_vec()).lower()), told);
+        check_strict(gpu, &lazy.nanmedian_index(axes.to_vec()).parts().1, told);
+        check_strict(gpu, &lazy.clamp($low, $number), told);
+        check_strict(gpu, &lazy.stored().clamp($low, $low), told);
         check_strict(gpu, &lazy.less($number), told);
         check_strict(gpu, &lazy.greater_equal($number), told);
         check_strict(gpu, &lazy.stored().equal($number), told);
@@ -166,11 +214,11 @@ macro_rules! check_all_numbers {
         let (mut numbers, values): (_, &[$type]) = (Numbers($seed), &$values);
         for rank in 0..9 {
             let (x, axes) = (numbers.tensor(rank, values), numbers.axes(rank));
-            check_numbers!(&gpu, &x, &axes, values[1], [$($float)*]);
+            check_numbers!(&gpu, &x, &axes, values[0], values[1], [$($float)*]);
             $(check_strict(&gpu, &x.lazy().$signed(), || format!("{x:?}"));)?
             if rank > 0 {
                 let csr: CsrTensor<$type> = x.to_csr().unwrap();
-                check_numbers!(&gpu, &csr, &axes, values[1], [$($float)*]);
+                check_numbers!(&gpu, &csr, &axes, values[0], values[1], [$($float)*]);
                 check_strict(&gpu, &gpu.upload(&csr).unwrap().lazy().to_coo(), || format!("{x:?}"));
                 check_strict(&gpu, &gpu.upload(&x).unwrap().lazy().to_csr(), || format!("{x:?}"));
             }
@@ -250,8 +298,8 @@ fn rounded_floats_equal_those_of_threads() {
         let narrow: Vec<f32> = values.iter().map(|&value| value as f32).collect();
         let (x, y) = (numbers.tensor(3, &values), numbers.tensor(3, &narrow));
         for axes in [vec![], vec![0], vec![1], vec![0, 2], vec![0, 1, 2]] {
-            check_numbers!(&gpu, &x, &axes, 1.0, [nanmean]);
-            check_numbers!(&gpu, &y, &axes, 1.0, [nanmean]);
+            check_numbers!(&gpu, &x, &axes, -1.0, 1.0, [nanmean]);
+            check_numbers!(&gpu, &y, &axes, -1.0, 1.0, [nanmean]);
         }
     }
 }
@@ -277,9 +325,115 @@ fn gradients_equal_those_of_threads() {
         let values = kept.iter().map(|&at| [2.5, -0.0, f64::NAN, -3.0][at % 4]).collect();
         let upstream = Tensor::from_parts(pattern, values, dense.fill()).unwrap();
         let (there, upstream_there) = (gpu.upload(&x).unwrap().lazy(), gpu.upload(&upstream).unwrap().lazy());
-        check_strict(&gpu, &there.sum(axes.clone()).gradient(&there, &upstream_there), || {
-            format!("{x:?} over {axes:?}")
-        });
+        let told = || format!("{x:?} over {axes:?}");
+        let lower = || lacuna::Nanmedian::from(axes.to_vec()).lower();
+        for result in [
+            there.sum(axes.clone()),
+            there.nanmedian(axes.clone()),
+            there.nanmedian(lower()),
+            there.median(axes.clone()),
+            there.stored().nanmedian(axes.clone()),
+            there.stored().median(lower()),
+        ] {
+            check_strict(&gpu, &result.gradient(&there, &upstream_there), told);
+        }
+    }
+}
+
+/// Moves, positions, masks and conversions, and the gradients of those that have one.
+#[test]
+fn selections_equal_those_of_threads() {
+    let Some(gpu) = gpu() else { return };
+    let mut numbers = Numbers(91);
+    for round in 0..40 {
+        let rank = 1 + round % 5;
+        let x = numbers.tensor(rank, &[0.0, -0.0, 1.5, f64::NAN, -3.0]);
+        check_selections(&gpu, &x, &mut numbers);
+        check_selections(&gpu, &x.to_csr().unwrap(), &mut numbers);
+        check_gradients(&gpu, &x, &mut numbers);
+        check_gradients(&gpu, &x.to_csr().unwrap(), &mut numbers);
+    }
+    for round in 0..10 {
+        let x = numbers.tensor(1 + round % 4, &[i8::MAX, 1, -100, i8::MIN]);
+        check_selections(&gpu, &x, &mut numbers);
+        let x = numbers.tensor(1 + round % 4, &[true, false]);
+        check_selections(&gpu, &x, &mut numbers);
+        let x = numbers.tensor(1 + round % 4, &[0u64, 1, u64::MAX, 1 << 63]);
+        check_selections(&gpu, &x.to_csr().unwrap(), &mut numbers);
+        let x = numbers.tensor(1 + round % 4, &[0.1f32, -1e-40, f32::MAX, -7.7, f32::NEG_INFINITY]);
+        check_selections(&gpu, &x, &mut numbers);
+        check_gradients(&gpu, &x, &mut numbers);
+    }
+}
+
+/// Results that choose entries of a tensor.
+fn selections<P: DeviceFormat, T: DeviceElement>(
+    lazy: &Lazy<Tensor<P, T>>,
+    shape: &[usize],
+    numbers: &mut Numbers,
+) -> Vec<Lazy<Tensor<P, T>>> {
+    let rank = shape.len();
+    let slices: Vec<SliceInfoElem> = shape.iter().map(|&length| numbers.slice(length)).collect();
+    let axes: Vec<isize> = numbers.permutation(rank).into_iter().map(|axis| axis as isize).collect();
+    let (axis, places) = (numbers.below(rank as u64) as usize, numbers.below(7) as isize - 3);
+    let mut graphs = vec![
+        lazy.slice(&slices),
+        lazy.permute_axes(&axes),
+        lazy.transpose(),
+        lazy.flip(numbers.axes(rank)),
+        lazy.roll(places, axis as isize),
+        lazy.expand_dims(0),
+        lazy.expand_dims(0).squeeze(0),
+    ];
+    let length = shape[axis] as i64;
+    let count = if length == 0 { 0 } else { numbers.below(9) as usize };
+    let drawn: Vec<i64> = (0..count).map(|_| numbers.below(2 * length.max(1) as u64) as i64 - length).collect();
+    graphs.push(lazy.take_axis(drawn.clone(), axis as isize));
+    if length > 0 && drawn.len() > 3 {
+        let square = ndarray::ArrayD::from_shape_vec(vec![2, 2], drawn[..4].to_vec()).unwrap();
+        graphs.push(lazy.take_axis(&*Box::leak(Box::new(square)), axis as isize));
+        graphs.push(lazy.take_axis(lacuna::Take::from(vec![-70_i64, 3, 900]).wrap(), axis as isize));
+        graphs.push(lazy.take_axis(drawn[0], axis as isize));
+    }
+    let size: u64 = shape.iter().map(|&length| length as u64).product();
+    if size > 0 {
+        let positions: Vec<u64> = (0..numbers.below(40)).map(|_| numbers.below(size)).collect();
+        graphs.push(lazy.take(positions));
+    }
+    if rank > 1 {
+        graphs.extend([lazy.tril(places), lazy.triu(places), lazy.diagonal(places)]);
+    }
+    graphs
+}
+
+fn check_selections<P: DeviceFormat, T: DeviceElement>(gpu: &Gpu, x: &Tensor<P, T>, numbers: &mut Numbers) {
+    let (told, lazy) = (|| format!("{x:?}"), gpu.upload(x).unwrap().lazy());
+    for graph in selections(&lazy, x.shape(), numbers) {
+        check_selection(gpu, &graph, told);
+    }
+    let other = lazy.flip(numbers.below(x.rank() as u64) as usize);
+    check_strict(gpu, &lazy.stored().mask(&other.pattern()), told);
+    check_strict(gpu, &lazy.stored().without(&other.pattern()), told);
+    check_strict(gpu, &lazy.stored().mask(&lazy.pattern()), told);
+}
+
+fn check_gradients<P: DeviceFormat, T: DeviceElement + Float>(gpu: &Gpu, x: &Tensor<P, T>, numbers: &mut Numbers) {
+    let (told, lazy) = (|| format!("{x:?}"), gpu.upload(x).unwrap().lazy());
+    for graph in selections(&lazy, x.shape(), numbers) {
+        // Upstream gradients on another pattern: some entries are missing.
+        let Ok(result) = graph.collect() else { continue };
+        let some = result.filter_entries(|at, _| at.iter().sum::<usize>() % 3 > 0).unwrap();
+        let upstream = gpu.upload(&some.with_fill(T::ONE)).unwrap().lazy();
+        check_strict(gpu, &graph.gradient(&lazy, &upstream), told);
+        check_strict(gpu, &graph.gradient(&lazy, &graph), told);
+    }
+}
+
+/// Compares a result that chooses entries. Matrices of which a part is set to zero have a fill of 0.
+fn check_selection<P: Pattern, T: Element>(gpu: &Gpu, graph: &Lazy<Tensor<P, T>>, told: impl Fn() -> String) {
+    match graph.collect() {
+        Err(error) => assert!(graph.on(gpu).collect().is_err(), "{}: {error}", told()),
+        Ok(_) => check_strict(gpu, graph, told),
     }
 }
 
@@ -292,8 +446,8 @@ fn large_groups_equal_those_of_threads() {
         let rows = (0..count).map(|at| u32::from(at + 2 > count)).collect();
         let x = CooTensor::new([3, count as usize + 3], vec![rows, (0..count).collect()], values, 0.0).unwrap();
         for axes in [vec![0], vec![1], vec![0, 1]] {
-            check_numbers!(&gpu, &x, &axes, 1.0, [nansum]);
-            check_numbers!(&gpu, &x.to_csr().unwrap(), &axes, 1.0, [nansum]);
+            check_numbers!(&gpu, &x, &axes, -1.0, 1.0, [nansum]);
+            check_numbers!(&gpu, &x.to_csr().unwrap(), &axes, -1.0, 1.0, [nansum]);
         }
     }
 }
@@ -466,7 +620,7 @@ fn wrong_kernels_are_refused() {
         ("rest || (bits.x & 1u) == 1u", "false"),
         ("if (rank < below + gaps) { return gap; }", ""),
         ("max(top - i32(PRECISION), 1 - exponent)", "max(top - i32(PRECISION), 0)"),
-        ("entries[at] = places[i] - 1u;", "entries[at] = places[i];"),
+        ("sources[i] = places[results[i]] - 1u;", "sources[i] = places[results[i]];"),
     ] {
         assert!(refused(from, to).contains("computes wrong results"), "{from}");
     }
@@ -494,7 +648,7 @@ fn steps_without_room_run_on_threads() {
     if gpu().is_none() {
         return;
     }
-    let gpu = Gpu::limited(4096).unwrap();
+    let gpu = Gpu::limited(256, 4096, 4096).unwrap();
     for count in [500, 512, 513, 5000] {
         let (fits, positions) = (count <= 512, (0..count).collect());
         let x = CooTensor::new([count as usize], vec![positions], vec![1.0; count as usize], f64::NAN).unwrap();
@@ -609,7 +763,14 @@ fn operands_on_one_pattern_stay_on_the_device() {
         check(&gpu.strict(), &sums.less(&counts), || format!("{x:?} over {axes:?}"));
         let kept = gpu.keep(&lazy.isnan()).unwrap().lazy();
         check(&gpu.strict(), &kept.where_(&lazy, &lazy.neg()), || format!("{x:?}"));
+        // A tensor with equal coordinates is put on the pattern that is there already.
         let other = gpu.upload(&x.map_values(|value| value + 1.0).unwrap()).unwrap().lazy();
+        check(&gpu.strict(), &lazy.less(&other), || format!("{x:?}"));
+        let other = x.filter_entries(|at, _| at[0] % 2 == 1).unwrap();
+        if other.nnz() == x.nnz() {
+            continue;
+        }
+        let other = gpu.upload(&other).unwrap().lazy();
         let graph = lazy.less(&other);
         check(&gpu, &graph, || format!("{x:?}"));
         let explained = graph.on(&gpu).explain().unwrap();
