@@ -20,7 +20,8 @@ use crate::selection::{Choice, Selection};
 use crate::spread::spread;
 use crate::sum::Sum;
 use crate::take;
-use crate::tensor::{Bytes, DeviceValue, uploaded_of};
+use crate::tensor::{Bytes, DeviceValue, addresses, uploaded_of};
+use crate::verify;
 
 /// A step that the device takes.
 enum Step {
@@ -156,6 +157,8 @@ impl Gpu {
     fn layout(&self, plan: &Plan, slots: &[Option<Held>]) -> Vec<Taken> {
         let mut steps: Vec<Taken> = Vec::with_capacity(plan.count());
         let mut names: Vec<Name> = Vec::with_capacity(plan.count());
+        // The bytes of the largest array of each value, where they are known.
+        let mut bytes: Vec<Option<u64>> = Vec::with_capacity(plan.count());
         for (at, slot) in slots.iter().enumerate().take(plan.count()) {
             let inputs = plan.view(at).inputs();
             let missing = inputs.iter().find_map(|&input| steps[input].as_ref().err().map(|reason| (input, reason)));
@@ -165,20 +168,32 @@ impl Gpu {
                 Some((input, Reason::Why(_))) => Err(format!("%{input} is not on the device").into()),
                 None => self.step(plan, at),
             };
+            let widest = inputs.iter().filter_map(|&input| bytes[input]).max();
+            let step = match (step, widest) {
+                (Ok(step), Some(widest)) if !step.has_windows() && widest > self.0.context.most_bytes() => {
+                    Err(Reason::TooLarge(widest))
+                }
+                (step, _) => step,
+            };
             let step = match step {
                 Ok(Step::Map(_)) if inputs.iter().any(|&input| names[input] != names[inputs[0]]) => {
                     Err("its operands have different patterns".into())
                 }
                 step => step,
             };
-            names.push(self.name_of_pattern(plan, at, &step, &names));
+            names.push(self.name_of_pattern(plan, at, slot.as_ref(), &step, &names));
+            bytes.push(match &step {
+                Ok(Step::Leaf) => self.largest_array(plan, at, slot.as_ref()),
+                Ok(Step::Map(_)) => widest,
+                _ => None,
+            });
             steps.push(step);
         }
         steps
     }
 
     /// Returns the name of the pattern of a step.
-    fn name_of_pattern(&self, plan: &Plan, at: usize, step: &Taken, names: &[Name]) -> Name {
+    fn name_of_pattern(&self, plan: &Plan, at: usize, slot: Option<&Held>, step: &Taken, names: &[Name]) -> Name {
         let view = plan.view(at);
         match step {
             Ok(
@@ -188,10 +203,13 @@ impl Gpu {
                 let own = [usize::MAX, usize::from(over.keeps_dims), over.kept.len()];
                 [&names[view.inputs()[0]][..], &own, &over.kept].concat()
             }
-            _ => match view.placed().and_then(|placed| self.own(placed.as_ref())) {
-                Some(value) => vec![usize::MAX, Arc::as_ptr(&value.pattern) as usize],
-                None => vec![at],
-            },
+            Ok(Step::Leaf) => match (view.placed(), slot.or(view.constant()).zip(view.dtype())) {
+                (Some(placed), _) => self.own(placed.as_ref()).map(|value| vec![Arc::as_ptr(&value.pattern) as usize]),
+                (None, Some((value, dtype))) => addresses(value, dtype),
+                (None, None) => None,
+            }
+            .unwrap_or_else(|| vec![at]),
+            _ => vec![at],
         }
     }
 
@@ -204,11 +222,20 @@ impl Gpu {
         let value = slot.or(view.constant()).ok_or("it is read when it is needed")?;
         let dtype = view.dtype().ok_or("it does not have an element type")?;
         match Bytes::of(value, dtype) {
-            Some(bytes) if bytes.largest as u64 > self.0.context.most_bytes() => {
+            Some(bytes) if bytes.largest as u64 > self.0.context.most_array() => {
                 Err(Reason::TooLarge(bytes.largest as u64))
             }
             Some(_) => Ok(()),
             None => Err(format!("the device holds no {} of {dtype} with these coordinates", view.format()).into()),
+        }
+    }
+
+    /// Returns the bytes of the largest array of a value that exists before the run.
+    fn largest_array(&self, plan: &Plan, at: usize, slot: Option<&Held>) -> Option<u64> {
+        let view = plan.view(at);
+        match view.placed() {
+            Some(placed) => self.own(placed.as_ref()).map(DeviceValue::largest_array),
+            None => Bytes::of(slot.or(view.constant())?, view.dtype()?).map(|bytes| bytes.largest as u64),
         }
     }
 
@@ -388,17 +415,37 @@ impl Gpu {
         loop {
             let flags = self.0.context.zeros(plan.count() as u64)?;
             let values = self.run_without(plan, slots, &steps, &left, &flags)?;
-            let may_fail = |at: usize| values[at].is_some() && steps[at].as_ref().is_ok_and(Step::may_fail);
-            if !(0..plan.count()).any(may_fail) {
-                return Ok(values);
-            }
-            let set = u32::from_bytes(&self.0.context.download(&flags, 4 * plan.count())?)?;
             // Later flags may be those of values that were computed from this one.
-            match set.iter().position(|&flag| flag != 0) {
+            match self.first_flag(&steps, &values, &flags)? {
                 Some(at) => left.push(at),
-                None => return Ok(values),
+                None => {
+                    self.verified(plan, &steps, &values)?;
+                    return Ok(values);
+                }
             }
         }
+    }
+
+    /// Returns the first step that has set its flag.
+    fn first_flag(&self, steps: &[Taken], values: &[Option<DeviceValue>], flags: &Words) -> Result<Option<usize>> {
+        let may_fail = |at: usize| values[at].is_some() && steps[at].as_ref().is_ok_and(Step::may_fail);
+        if !(0..steps.len()).any(may_fail) {
+            return Ok(None);
+        }
+        let set = u32::from_bytes(&self.0.context.download(flags, 4 * steps.len())?)?;
+        Ok(set.iter().position(|&flag| flag != 0))
+    }
+
+    /// Compares each step with threads, if this engine does.
+    fn verified(&self, plan: &Plan, steps: &[Taken], values: &[Option<DeviceValue>]) -> Result<()> {
+        for (at, value) in values.iter().enumerate().filter(|_| self.0.verifies) {
+            let is_step = steps[at].as_ref().is_ok_and(|step| !matches!(step, Step::Leaf));
+            let operands: Option<Vec<_>> = plan.view(at).inputs().iter().map(|&input| values[input].as_ref()).collect();
+            if let (true, Some(value), Some(operands)) = (is_step, value, operands) {
+                verify::check(plan, at, &operands, value)?;
+            }
+        }
+        Ok(())
     }
 
     /// Computes the steps, without those in `left`.
@@ -450,6 +497,15 @@ impl Gpu {
 }
 
 impl Step {
+    /// Returns whether the step reads arrays in windows, so that they may be larger than a kernel reads.
+    fn has_windows(&self) -> bool {
+        match self {
+            Step::Leaf | Step::Map(_) | Step::Marks(_) => true,
+            Step::Fold(_, over) | Step::Sum(_, over) => over.kept.is_empty(),
+            _ => false,
+        }
+    }
+
     /// Returns whether the step sets its flag for some values.
     fn may_fail(&self) -> bool {
         match self {

@@ -70,6 +70,11 @@ impl Groups {
         self.count == 1 && self.order.is_none()
     }
 
+    /// Returns whether each group has one piece.
+    pub(crate) fn are_short(&self) -> bool {
+        self.levels.first().is_some_and(|&(_, pieces)| pieces == self.count)
+    }
+
     /// Returns the number of the group of each entry.
     pub(crate) fn of_entries(&self, context: &Context, nnz: u32) -> Result<Words> {
         let numbers = context.zeros(nnz.into())?;

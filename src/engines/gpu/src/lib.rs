@@ -41,6 +41,7 @@ mod spread;
 mod sum;
 mod take;
 mod tensor;
+mod verify;
 
 use std::sync::Arc;
 
@@ -59,7 +60,10 @@ pub struct Gpu(Arc<Device>);
 
 struct Device {
     context: Arc<Context>,
+    /// Whether a step on threads is an error.
     is_strict: bool,
+    /// Whether each step of the device is computed on threads, too.
+    verifies: bool,
 }
 
 impl Gpu {
@@ -102,7 +106,7 @@ impl Gpu {
     fn opened(name: &str, setup: Setup, is_altered: bool) -> Result<Self> {
         let has_limits = setup.most_array < u64::MAX;
         let context = Arc::new(Context::new(name, setup)?);
-        let gpu = Gpu(Arc::new(Device { context, is_strict: false }));
+        let gpu = Gpu(Arc::new(Device { context, is_strict: false, verifies: false }));
         if !has_limits {
             self_test::check(&gpu, is_altered)?;
         }
@@ -123,7 +127,25 @@ impl Gpu {
 
     /// Returns the same device as an engine that rejects a graph if a step would run on threads.
     pub fn strict(&self) -> Self {
-        Gpu(Arc::new(Device { context: Arc::clone(&self.0.context), is_strict: true }))
+        let Device { context, verifies, .. } = &*self.0;
+        Gpu(Arc::new(Device { context: Arc::clone(context), is_strict: true, verifies: *verifies }))
+    }
+
+    /// Returns the same device as an engine that computes each step on threads, too. If the entries differ, the result is an
+    /// error with the number of entries and a checksum of both.
+    ///
+    /// ```
+    /// use lacuna::CooTensor;
+    /// use lacuna_gpu::Gpu;
+    ///
+    /// let Ok(gpu) = Gpu::new() else { return Ok(()) }; // no adapter
+    /// let x = CooTensor::new([2, 3], vec![vec![0, 1], vec![2, 0]], vec![f64::NAN, 1.0], 0.0)?;
+    /// assert_eq!(x.lazy().nansum(1).on(gpu.verify()).collect()?, x.nansum(1)?);
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    pub fn verify(&self) -> Self {
+        let Device { context, is_strict, .. } = &*self.0;
+        Gpu(Arc::new(Device { context: Arc::clone(context), is_strict: *is_strict, verifies: true }))
     }
 
     /// Returns the name of the adapter.

@@ -229,6 +229,9 @@ fn keys(context: &Context, x: &DeviceValue) -> Result<Words> {
 /// Returns the entries, sorted by group and then by key.
 fn order(context: &Context, x: &DeviceValue, groups: &Groups, keys: &Words) -> Result<Words> {
     let nnz = x.pattern.nnz;
+    if groups.are_short() {
+        return order_of_short(context, groups, keys, nnz);
+    }
     let (_, order) = sorted(context, keys, None, nnz, x.form().bits)?;
     let bits = u32::BITS - groups.count.saturating_sub(1).leading_zeros();
     if bits == 0 {
@@ -242,6 +245,38 @@ fn order(context: &Context, x: &DeviceValue, groups: &Groups, keys: &Words) -> R
         .body("if (i < param(0u)) { keys[i] = vec2(numbers[order[i]], 0u); }");
     context.run(&kernel, &[&numbers, &order, &keys], [nnz], Size::Invocations(nnz.into()))?;
     Ok(sorted(context, &keys, Some(&order), nnz, bits)?.1)
+}
+
+/// Sorts groups of few entries: the place of an entry is the number of entries of its group that come before it.
+fn order_of_short(context: &Context, groups: &Groups, keys: &Words, nnz: u32) -> Result<Words> {
+    let sorted = context.zeros(nnz.into())?;
+    let kernel = Kernel::new("order_of_short_groups")
+        .array("keys", Access::Read, Items::Pairs)
+        .array("starts", Access::Read, Items::Words)
+        .search("group_of", "u32", "starts[at + 1u] <= key");
+    let (kernel, mut arrays) = (kernel, vec![keys, &groups.starts]);
+    let (kernel, entry) = match &groups.order {
+        Some(order) => {
+            arrays.push(order);
+            let kernel = kernel.array("stored_order", Access::Read, Items::Words);
+            (kernel, "fn entry_at(at: u32) -> u32 { return stored_order[at]; }")
+        }
+        None => (kernel, "fn entry_at(at: u32) -> u32 { return at; }"),
+    };
+    let kernel = kernel.function(entry).array("sorted", Access::Write, Items::Words).body(
+        "if (i >= param(0u)) { return; }
+let g = group_of(i, 0u, param(1u));
+let key = keys[entry_at(i)];
+var place = starts[g];
+for (var at = starts[g]; at < starts[g + 1u]; at++) {
+    let other = keys[entry_at(at)];
+    if (is_less(other, key) || (at < i && is_same(other, key))) { place += 1u; }
+}
+sorted[place] = entry_at(i);",
+    );
+    arrays.push(&sorted);
+    context.run(&kernel, &arrays, [nnz, groups.count], Size::Invocations(nnz.into()))?;
+    Ok(sorted)
 }
 
 /// The middle values of a group, with `gaps` values of the fill among the sorted keys of its entries.

@@ -3,6 +3,7 @@
 use std::sync::Mutex;
 
 use lacuna::lazy::Lazy;
+use lacuna::ndarray::s;
 use lacuna::{CooTensor, Element, Error, Pattern, Result, Tensor};
 
 use crate::Gpu;
@@ -27,6 +28,14 @@ pub(crate) fn check(gpu: &Gpu, again: bool) -> Result<()> {
     same(gpu, &csr.nanmean(1))?;
     same(gpu, &csr.nanmedian(1))?;
     same(gpu, &there.take(vec![0_u32, 7, 350, 281]))?;
+    same(gpu, &csr.take_axis(vec![3_u32, 0, 3, 6], 0))?;
+    same(gpu, &there.slice(s![1..;3, ..;-2]).transpose())?;
+    same(gpu, &there.stored().mask(&there.flip(1).pattern()))?;
+    let repeated = there.take_axis(vec![5_u32, 2, 5], 0);
+    same(gpu, &repeated.gradient(&there, &repeated))?;
+    let medians = there.stored().nanmedian(1);
+    same(gpu, &medians.gradient(&there, &medians))?;
+    same(gpu, &there.nanmedian_index(0).parts().1)?;
     let edges = gpu.upload(&sample(edge, f64::INFINITY)?)?.lazy();
     same(gpu, &edges.isfinite())?;
     same(gpu, &edges.nanargmax(0))?;

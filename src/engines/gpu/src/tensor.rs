@@ -155,6 +155,15 @@ impl DeviceValue {
         of_dtype!(self.dtype, T => self.fill::<T>().is_truthy()).unwrap_or(false)
     }
 
+    /// Returns the bytes of the largest array.
+    pub(crate) fn largest_array(&self) -> u64 {
+        let of_pattern = match &self.pattern.layout {
+            Layout::Coo(axes) => axes.first().map_or(0, Words::count),
+            Layout::Csr { offsets, columns } => offsets.count().max(columns.count()),
+        };
+        4 * of_pattern.max(self.values.count())
+    }
+
     fn words(&self, words: &Words, count: usize) -> Result<Vec<u32>> {
         u32::from_bytes(&self.gpu.0.context.download(words, 4 * count)?)
     }
@@ -329,6 +338,20 @@ impl Bytes {
         })
         .flatten()
     }
+}
+
+/// Returns the lengths and the addresses of the arrays of a pattern in memory. If they are those of another tensor, both
+/// are on one pattern.
+pub(crate) fn addresses(value: &Held, dtype: DType) -> Option<Vec<usize>> {
+    fn of<P: Pattern, T: Element>(x: &Tensor<P, T>, arrays: impl Iterator<Item = usize>) -> Vec<usize> {
+        [&x.shape()[..], &[x.nnz()]].concat().into_iter().chain(arrays).collect()
+    }
+    of_dtype!(dtype, T => match (value.downcast_ref::<CooTensor<T>>(), value.downcast_ref::<CsrTensor<T>>()) {
+        (Some(x), _) => Some(of(x, (0..x.rank()).map(|axis| x.coords(axis).as_ptr() as usize))),
+        (_, Some(x)) => Some(of(x, [x.offsets().as_ptr() as usize, x.columns().as_ptr() as usize].into_iter())),
+        _ => None,
+    })
+    .flatten()
 }
 
 /// Copies a value to the device, if the device holds its type.
