@@ -13,6 +13,8 @@ use ndarray::ArrayD;
 use crate::lazy_text::{ToAny, of_both, of_sparse};
 
 const PATH: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/operations.md");
+/// The steps that the package for GPUs computes on the device. A test of that package writes them.
+const ON_DEVICE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/engines/gpu/operations.txt");
 
 /// The functions that make a tensor of no other, or are no operation.
 const MAKE: [&str; 9] = ["grad", "stored", "tensor", "array", "dense", "full", "eye", "random", "zeros_like"];
@@ -263,7 +265,7 @@ fn mark(is_so: bool) -> &'static str {
 }
 
 fn table() -> String {
-    let mut text = String::from(HEAD);
+    let (mut text, on_device) = (String::from(HEAD), std::fs::read_to_string(ON_DEVICE).unwrap());
     let steps = steps();
     let mut names: Vec<&str> =
         functions().filter(|name| !name.ends_with("_backward") && !MAKE.contains(name)).collect();
@@ -309,6 +311,7 @@ fn table() -> String {
             of_step(|step| step.is_in_pass).into(),
             of_step(|step| step.is_in_chunks).into(),
             of_step(|step| step.has_text).into(),
+            mark(on_device.lines().any(|step| step == name)).into(),
         ];
         text += &format!("| {} |\n", cells.join(" | "));
     }
@@ -330,9 +333,10 @@ in expressions ([the command line](cli.md)); what they compute is on the pages o
   one pass with the steps that it follows, by pieces; **chunks**: on the engine `Chunks` it is computed from ranges of
   its operand ([when it does not fit](larger.md)), where others take it whole; **text**: a program with it can be
   written as text.
+- **GPU**: the engine of [`lacuna-gpu`](gpu.md) computes it on the device. That page says for which operands.
 
-| operation | types | COO | CSR | entries | array | gradient | second | lazy | pass | chunks | text |
-| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |
+| operation | types | COO | CSR | entries | array | gradient | second | lazy | pass | chunks | text | GPU |
+| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |
 ";
 
 #[test]

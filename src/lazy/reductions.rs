@@ -130,6 +130,33 @@ macro_rules! reductions {
 
 crate::__folds! { (reductions) }
 
+impl<T: Element, X: Steps<Elem = T>> Lazy<X> {
+    /// Returns the step [`grad::any`](crate::grad::any()): each element receives the upstream gradient of its group.
+    ///
+    /// The result of [`any`](Lazy::any) is `bool`, and an upstream gradient is a float. So [`gradient`](Lazy::gradient) does
+    /// not compute this step.
+    ///
+    /// ```
+    /// use lacuna::{CooTensor, grad};
+    ///
+    /// let x = CooTensor::new([2, 3], vec![vec![0, 1, 1], vec![1, 0, 2]], vec![true; 3], false)?;
+    /// let upstream = CooTensor::new([2], vec![vec![0, 1]], vec![0.5, 0.25], 0.0)?;
+    /// let dx = x.lazy().any_gradient(&upstream.lazy(), 1);
+    /// assert_eq!(dx.collect()?.values(), [0.5, 0.25, 0.25]);
+    /// assert_eq!(dx.collect()?, grad::any(&x, &upstream, 1)?);
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn any_gradient<G: Float>(&self, upstream: &Lazy<X::Of<G>>, axes: impl Into<Axes>) -> Lazy<X::Of<G>> {
+        let call = call_of(&op::any_backward, &[Arg::Input(0), Arg::Input(1)], &axes.into());
+        let run = made!(X::Of<G>, |node, inputs| {
+            let (x, g) = (known::<X>(&inputs[0]), known::<X::Of<G>>(&inputs[1]));
+            ops::any_backward(x, g, node.args().axes()).map(X::reduced)
+        });
+        Lazy::step(call, [&self.node, &upstream.node], run)
+    }
+}
+
 /// Returns the implementation of an operation that many gradients use.
 pub(super) fn made<T, X>(call: &Call, inputs: &[Arc<Node>]) -> Option<Made>
 where

@@ -215,6 +215,11 @@ impl Context {
         self.setup.most_array
     }
 
+    /// Returns the texts of the kernels that have run.
+    pub(crate) fn texts(&self) -> Vec<String> {
+        locked(&self.pipelines).keys().cloned().collect()
+    }
+
     /// Returns how often the device was read.
     pub(crate) fn reads(&self) -> u64 {
         self.reads.load(Ordering::Relaxed)

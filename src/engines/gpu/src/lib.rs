@@ -26,6 +26,7 @@ mod floats;
 mod fold;
 mod groups;
 mod kernel;
+mod layout;
 mod map;
 mod median;
 mod moves;
@@ -38,6 +39,7 @@ mod selection;
 mod self_test;
 mod sort;
 mod spread;
+mod step;
 mod sum;
 mod take;
 mod tensor;
@@ -117,6 +119,12 @@ impl Gpu {
     /// for later steps on the same pattern. They are freed before an error.
     pub fn set_budget(&self, bytes: u64) {
         self.0.context.set_budget(bytes);
+    }
+
+    /// Returns the texts of the kernels that have run.
+    #[doc(hidden)]
+    pub fn kernels(&self) -> Vec<String> {
+        self.0.context.texts()
     }
 
     /// Returns how often a value was read back from the device.

@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 use lacuna::lazy::{Chunks, Engine, Lazy, Value, compile};
 use lacuna::{CooPattern, CooTensor, CsrTensor, Element, Error, Float, Isin, Pattern, Tensor};
 use lacuna_gpu::{DeviceElement, DeviceFormat, Gpu};
-use ndarray::{ArrayD, SliceInfoElem};
+use ndarray::{ArrayD, SliceInfoElem, s};
 
 /// Returns the device, or `None` where there is no adapter.
 fn gpu() -> Option<Gpu> {
@@ -59,6 +59,16 @@ impl Numbers {
         let pattern = CooPattern::new(shape.clone(), kept.len(), coords.collect()).unwrap();
         let values = kept.iter().map(|_| draw(self)).collect();
         Tensor::from_parts(pattern, values, fill).unwrap()
+    }
+
+    /// A matrix with many entries.
+    fn filled<T: Element>(&mut self, values: &[T]) -> CooTensor<T> {
+        loop {
+            let x = self.tensor(2, values);
+            if x.nnz() > 30 {
+                return x;
+            }
+        }
     }
 
     /// A slice of an axis: a range with a step, sometimes backwards, or a position.
@@ -331,6 +341,7 @@ fn gradients_equal_those_of_threads() {
         let upstream = Tensor::from_parts(pattern, values, dense.fill()).unwrap();
         let (there, upstream_there) = (gpu.upload(&x).unwrap().lazy(), gpu.upload(&upstream).unwrap().lazy());
         let told = || format!("{x:?} over {axes:?}");
+        check_strict(&gpu, &there.any_gradient(&upstream_there, axes.clone()), told);
         let lower = || lacuna::Nanmedian::from(axes.to_vec()).lower();
         for result in [
             there.sum(axes.clone()),
@@ -566,6 +577,78 @@ fn other_steps_run_on_threads() {
     assert!(explained.contains("gpu: %0 is copied there, 16 bytes"), "{explained}");
 }
 
+/// The file `operations.txt` names the steps that run on the device; the table of operations reads it.
+/// `LACUNA_WRITE=1` writes it again.
+#[test]
+fn the_list_of_operations_is_up_to_date() {
+    let Some(gpu) = gpu() else { return };
+    let x = CooTensor::new([3, 3], vec![vec![0, 1], vec![2, 0]], vec![f64::NAN, 1.0], 0.0).unwrap();
+    let counts = CooTensor::new([3, 3], vec![vec![0, 1], vec![2, 0]], vec![5_i64, 1], 0).unwrap().lazy();
+    let (lazy, mut told) = (x.lazy(), String::new());
+    macro_rules! tell {
+        ($($graph:expr),* $(,)?) => { $(told += &$graph.on(&gpu).explain().unwrap();)* };
+    }
+    tell!(
+        lazy.isnan(),
+        lazy.isinf(),
+        lazy.isfinite(),
+        lazy.isreal(),
+        lazy.isposinf(),
+        lazy.isneginf(),
+        lazy.isin([1.0])
+    );
+    tell!(lazy.neg(), lazy.abs(), lazy.sign(), lazy.isnan().not(), lazy.clamp(0.0, 1.0));
+    tell!(lazy.minimum(1.0), lazy.maximum(1.0), lazy.copysign(1.0));
+    tell!(counts.bit_and(1), counts.bit_or(1), counts.bit_xor(1));
+    tell!(lazy.equal(1.0), lazy.not_equal(1.0), lazy.less(1.0), lazy.less_equal(1.0), lazy.greater(1.0));
+    tell!(lazy.greater_equal(1.0), lazy.isnan().where_(&lazy, &lazy.neg()));
+    tell!(
+        lazy.any(0),
+        lazy.any_gradient(&lazy.sum(0), 0),
+        lazy.all(0),
+        lazy.count_nonzero(0),
+        lazy.min(0),
+        lazy.max(0),
+        lazy.argmin(0),
+        lazy.argmax(0)
+    );
+    tell!(lazy.sum(0), lazy.mean(0), lazy.median(0), lazy.nanmedian(0), lazy.nanmedian_index(0), lazy.nansum(0));
+    tell!(lazy.nanmean(0), lazy.nanmin(0), lazy.nanmax(0), lazy.nanargmin(0), lazy.nanargmax(0));
+    for graph in [
+        lazy.sum(0),
+        lazy.median(0),
+        lazy.nanmedian(0),
+        lazy.take(vec![0_u32]),
+        lazy.take_axis(vec![0_u32], 0),
+        lazy.slice(s![1.., ..]),
+        lazy.permute_axes([1, 0]),
+        lazy.transpose(),
+        lazy.move_axis(0, 1),
+        lazy.flip(0),
+        lazy.roll(1, 0),
+        lazy.pad([(1, 0), (0, 0)]),
+        lazy.expand_dims(0),
+        lazy.slice(s![..1, ..]).squeeze(0),
+        lazy.tril(0),
+        lazy.triu(0),
+        lazy.diagonal(0),
+    ] {
+        tell!(graph, graph.gradient(&lazy, &graph));
+    }
+    tell!(lazy.stored().mask(&lazy.transpose().pattern()), lazy.stored().without(&lazy.transpose().pattern()));
+    tell!(lazy.to_csr(), lazy.to_csr().to_coo());
+    // Each step there is a line of its number and its name.
+    let steps = told.lines().filter_map(|line| line.strip_prefix("gpu: %")?.split_once(' '));
+    let names = steps.map(|(_, name)| name).filter(|name| !name.contains(' '));
+    let names: std::collections::BTreeSet<&str> = names.collect();
+    let found: String = names.iter().map(|name| format!("{name}\n")).collect();
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/operations.txt");
+    if std::env::var_os("LACUNA_WRITE").is_some() {
+        std::fs::write(path, &found).unwrap();
+    }
+    assert_eq!(std::fs::read_to_string(path).unwrap(), found, "write operations.txt again: LACUNA_WRITE=1");
+}
+
 /// A program is compiled once, and runs on a value that is bound later.
 #[test]
 fn programs_run_on_values_that_are_bound_later() {
@@ -644,24 +727,97 @@ fn workgroups_and_windows_of_other_sizes_equal_threads() {
     if gpu().is_none() {
         return;
     }
-    let floats = [0.0, -0.0, 1.5, -2.0, f64::NAN, f64::INFINITY, 5e-324, 3.0, 0.1, 1e30, -7.25];
     for (group, seed) in [(64, 101), (128, 102)] {
-        let (gpu, mut numbers) = (Gpu::limited(group, u64::MAX - 1, u64::MAX).unwrap(), Numbers(seed));
-        for rank in 0..5 {
-            let (x, axes) = (numbers.tensor(rank, &floats), numbers.axes(rank));
-            check_numbers!(&gpu, &x, &axes, -1.0, 1.5, [nansum nanmean nanmin nanmax nanargmin nanargmax]);
-            check_steps(&gpu, &x, &axes, &floats);
-            if rank > 0 {
-                check_selections(&gpu, &x, &mut numbers);
-                check_gradients(&gpu, &x, &mut numbers);
-                let csr = x.to_csr().unwrap();
-                check_numbers!(&gpu, &csr, &axes, -1.0, 1.5, [nansum nanmean nanmin nanmax nanargmin nanargmax]);
-                check_selections(&gpu, &csr, &mut numbers);
-            }
-        }
+        let gpu = Gpu::limited(group, u64::MAX - 1, u64::MAX).unwrap();
+        check_all(&gpu, &mut Numbers(seed), 0..5);
         check_windows(&Gpu::limited(group, u64::MAX - 1, 1 << 16).unwrap(), 20_000);
     }
     check_windows(&Gpu::limited(256, u64::MAX - 1, 1 << 16).unwrap(), 70_001);
+}
+
+/// Compares all steps on tensors of some ranks.
+fn check_all(gpu: &Gpu, numbers: &mut Numbers, ranks: std::ops::Range<usize>) {
+    let floats = [0.0, -0.0, 1.5, -2.0, f64::NAN, f64::INFINITY, 5e-324, 3.0, 0.1, 1e30, -7.25];
+    for rank in ranks {
+        let (x, axes) = (numbers.tensor(rank, &floats), numbers.axes(rank));
+        check_numbers!(gpu, &x, &axes, -1.0, 1.5, [nansum nanmean nanmin nanmax nanargmin nanargmax]);
+        check_steps(gpu, &x, &axes, &floats);
+        if rank > 0 {
+            check_selections(gpu, &x, numbers);
+            check_gradients(gpu, &x, numbers);
+            let csr = x.to_csr().unwrap();
+            check_numbers!(gpu, &csr, &axes, -1.0, 1.5, [nansum nanmean nanmin nanmax nanargmin nanargmax]);
+            check_selections(gpu, &csr, numbers);
+        }
+    }
+}
+
+/// Changes operators of kernels, one at a time, and prints the changes that the checks do not notice.
+/// `LACUNA_GPU_MUTANTS=200 cargo test mutants -- --ignored --nocapture` tries 200 of them.
+#[test]
+#[ignore = "runs on demand, for minutes"]
+fn mutants_of_kernels() {
+    let Some(gpu) = gpu() else { return };
+    let checks = |gpu: &Gpu| {
+        check_all(gpu, &mut Numbers(131), 1..4);
+        let numbers = &mut Numbers(132);
+        for _ in 0..3 {
+            check_numbers!(gpu, &numbers.filled(&[0, -1, i32::MIN, i32::MAX, 7]), &[0], -1, 7, []);
+            check_numbers!(gpu, &numbers.filled(&[0, 1, 255_u8]), &[1], 1, 2, []);
+            let x = numbers.filled(&[0.1_f32, -2.5, 1e-45, f32::MAX, f32::NAN]);
+            check_numbers!(gpu, &x, &[1], -1.0, 2.0, [nanmean]);
+            check_gradients(gpu, &x, numbers);
+        }
+    };
+    checks(&gpu);
+    let texts = gpu.kernels();
+    let lines: std::collections::BTreeSet<&str> = texts.iter().flat_map(|text| text.lines()).collect();
+    let changes = [
+        (" < ", " <= "),
+        (" <= ", " < "),
+        (" > ", " >= "),
+        (" >= ", " > "),
+        (" == ", " != "),
+        (" != ", " == "),
+        (" && ", " || "),
+        (" || ", " && "),
+        (" + 1u", ""),
+        (" - 1u", ""),
+        (" += ", " -= "),
+        (" -= ", " += "),
+        (" + ", " - "),
+        (" - ", " + "),
+        (" >> ", " << "),
+        (" << ", " >> "),
+        ("true", "false"),
+        ("false", "true"),
+    ];
+    let change =
+        |line: &str, (from, to): (&str, &str)| line.find(from).map(|_| (line.to_string(), line.replacen(from, to, 1)));
+    let all: Vec<(String, String)> = lines
+        .iter()
+        .filter(|line| !line.trim_start().starts_with("//") && !line.starts_with("@group"))
+        .flat_map(|line| changes.iter().filter_map(move |&by| change(line, by)))
+        .collect();
+    let wanted: usize =
+        std::env::var("LACUNA_GPU_MUTANTS").ok().and_then(|count| count.parse().ok()).unwrap_or(all.len());
+    let step = all.len().div_ceil(wanted.max(1)).max(1);
+    std::panic::set_hook(Box::new(|_| ()));
+    let (mut tried, mut alive) = (0, Vec::new());
+    for (from, to) in all.iter().step_by(step) {
+        tried += 1;
+        let lives = || Gpu::altered(from, to).map(|gpu| checks(&gpu)).is_ok();
+        if std::panic::catch_unwind(lives).unwrap_or(false) {
+            alive.push(format!("{from}  ->  {to}"));
+        }
+    }
+    let _ = std::panic::take_hook();
+    println!(
+        "{} of {tried} changes are not noticed, of {} that there are:\n{}",
+        alive.len(),
+        all.len(),
+        alive.join("\n")
+    );
 }
 
 /// Steps that read arrays in windows, on a matrix of this number of entries.
