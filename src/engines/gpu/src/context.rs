@@ -279,23 +279,23 @@ impl Context {
 
     /// Returns an array of zeros. If memory is short, plans are freed first.
     pub(crate) fn zeros(&self, count: u64) -> Result<Words> {
-        match self.allocated(count) {
-            Err(Error::OutOfMemory { .. } | Error::TooLarge { .. }) if !self.plans().is_empty() => {
-                self.plans().iter().for_each(|plans| plans.free());
-                // Arrays live until the kernels that use them have run.
-                self.wait()?;
-                self.allocated(count)
-            }
-            found => found,
-        }
-    }
-
-    fn allocated(&self, count: u64) -> Result<Words> {
         // A kernel needs one item, of two words at most.
         let bytes = 4 * count.max(2);
         if bytes > self.most_array() {
             return Err(self.too_large(bytes));
         }
+        match self.allocated(count, bytes) {
+            Err(Error::OutOfMemory { .. } | Error::TooLarge { .. }) if !self.plans().is_empty() => {
+                self.plans().iter().for_each(|plans| plans.free());
+                // Arrays live until the kernels that use them have run.
+                self.wait()?;
+                self.allocated(count, bytes)
+            }
+            found => found,
+        }
+    }
+
+    fn allocated(&self, count: u64, bytes: u64) -> Result<Words> {
         self.check()?;
         let (budget, all) =
             (self.budget.load(Ordering::Relaxed), self.live.fetch_add(bytes, Ordering::Relaxed) + bytes);

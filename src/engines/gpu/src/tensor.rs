@@ -1,6 +1,7 @@
 //! Tensors on the device.
 
 use std::any::Any;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -35,6 +36,8 @@ pub(crate) struct DevicePattern {
     pub(crate) shape: Shape,
     pub(crate) nnz: u32,
     pub(crate) layout: Layout,
+    /// A hash of some of the coordinates, if the pattern was uploaded.
+    hash: Option<u64>,
     /// The coordinates of CSR.
     coords: Kept<(), Vec<Words>>,
     /// The row-major number of each entry.
@@ -74,9 +77,14 @@ pub(crate) struct DeviceValue {
 
 impl DevicePattern {
     pub(crate) fn new(context: &Context, shape: Shape, nnz: u32, layout: Layout) -> Arc<Self> {
+        DevicePattern::hashed(context, shape, nnz, layout, None)
+    }
+
+    fn hashed(context: &Context, shape: Shape, nnz: u32, layout: Layout, hash: Option<u64>) -> Arc<Self> {
         let (coords, keys, lanes) = Default::default();
         let (groups, cells, selections) = Default::default();
-        let pattern = Arc::new(DevicePattern { shape, nnz, layout, coords, keys, lanes, groups, cells, selections });
+        let pattern = DevicePattern { shape, nnz, layout, hash, coords, keys, lanes, groups, cells, selections };
+        let pattern = Arc::new(pattern);
         context.register(&pattern);
         pattern
     }
@@ -237,6 +245,15 @@ impl OnDevice for DeviceValue {
 pub trait DeviceFormat: Pattern<Index = u32> + sealed::Sealed {
     #[doc(hidden)]
     fn layout(&self, gpu: &Gpu) -> Result<Layout>;
+
+    /// Returns a hash of some of the coordinates.
+    #[doc(hidden)]
+    fn hash(&self) -> u64;
+}
+
+/// Hashes some hundred words of an array, from its start to its end.
+fn hash_some(hasher: &mut DefaultHasher, words: &[u32]) {
+    words.iter().step_by(words.len() / 256 + 1).for_each(|word| word.hash(hasher));
 }
 
 mod sealed {
@@ -251,6 +268,12 @@ impl DeviceFormat for CooPattern<u32> {
         let axes = (0..self.shape().rank()).map(|axis| gpu.0.context.upload(u32::bytes(self.coords(axis))));
         axes.collect::<Result<_>>().map(Layout::Coo)
     }
+
+    fn hash(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        (0..self.shape().rank()).for_each(|axis| hash_some(&mut hasher, self.coords(axis)));
+        hasher.finish()
+    }
 }
 
 impl DeviceFormat for CsrPattern<u32> {
@@ -263,29 +286,35 @@ impl DeviceFormat for CsrPattern<u32> {
             columns: context.upload(u32::bytes(self.columns()))?,
         })
     }
+
+    fn hash(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        hash_some(&mut hasher, self.columns());
+        hasher.finish()
+    }
 }
 
 /// Copies a tensor to the device. A pattern that is there already is not kept twice.
 pub(crate) fn uploaded<P: DeviceFormat, T: DeviceElement>(gpu: &Gpu, x: &Tensor<P, T>) -> Result<DeviceValue> {
     let nnz = u32::try_from(x.nnz()).ok().filter(|&nnz| u64::from(nnz) < MOST_ITEMS);
     let nnz = nnz.ok_or_else(|| failed("the device numbers fewer than 2^31 entries"))?;
-    let layout = x.pattern().layout(gpu)?;
-    let pattern = match resident(gpu, x.shape(), nnz, &layout)? {
+    let (layout, hash) = (x.pattern().layout(gpu)?, x.pattern().hash());
+    let pattern = match resident(gpu, x.shape(), nnz, &layout, hash)? {
         Some(pattern) => pattern,
-        None => DevicePattern::new(&gpu.0.context, x.shape().clone(), nnz, layout),
+        None => DevicePattern::hashed(&gpu.0.context, x.shape().clone(), nnz, layout, Some(hash)),
     };
     let values = gpu.0.context.upload(T::bytes(x.values()))?;
     let fill = Arc::new(x.fill());
     Ok(DeviceValue { gpu: gpu.clone(), pattern, dtype: T::DTYPE, values, fill, positions: None })
 }
 
-/// Returns a pattern in use with the same arrays.
-fn resident(gpu: &Gpu, shape: &Shape, nnz: u32, layout: &Layout) -> Result<Option<Arc<DevicePattern>>> {
+/// Returns an uploaded pattern in use with the same arrays.
+fn resident(gpu: &Gpu, shape: &Shape, nnz: u32, layout: &Layout, hash: u64) -> Result<Option<Arc<DevicePattern>>> {
     let context = &gpu.0.context;
     for plans in context.plans() {
         let plans: Arc<dyn Any + Send + Sync> = plans;
         let Ok(pattern) = plans.downcast::<DevicePattern>() else { continue };
-        if pattern.shape != *shape || pattern.nnz != nnz {
+        if pattern.shape != *shape || pattern.nnz != nnz || pattern.hash != Some(hash) {
             continue;
         }
         let pairs: Vec<(&Words, &Words)> = match (layout, &pattern.layout) {
