@@ -15,7 +15,9 @@ use crate::tensor::Tensor;
 use crate::tensor::csr::CsrTensor;
 use crate::tensor::erased::SparseRef;
 
-/// A matrix or a batch of them in Paddle's layout; each batch holds as many entries as it likes.
+/// A matrix or a batch of matrices in Paddle's layout.
+///
+/// The matrices of a batch may have different numbers of entries.
 ///
 /// ```text
 /// shape [2, 2, 3]    . a .    b . .    crows  [0, 1, 1,  0, 1, 3]   rows + 1 of them a batch, each from 0
@@ -24,7 +26,7 @@ use crate::tensor::erased::SparseRef;
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct PaddleCsr<T> {
-    /// For each batch the offsets of its rows, one more than there are rows, starting from 0.
+    /// The offsets of the rows in each matrix: one per row, and the end of the last row. They start from 0.
     pub crows: Vec<i64>,
     /// The column of each entry.
     pub cols: Vec<i64>,
@@ -32,7 +34,9 @@ pub struct PaddleCsr<T> {
     pub values: Vec<T>,
 }
 
-/// A matrix or a batch of them in PyTorch's layout; all batches hold equally many entries.
+/// A matrix or a batch of matrices in PyTorch's layout.
+///
+/// All matrices of a batch have the same number of entries.
 ///
 /// ```text
 /// shape [2, 2, 3]    . a .    c . .    crow_indices [[0, 1, 2], [0, 1, 2]]   [*batch, rows + 1]
@@ -41,7 +45,7 @@ pub struct PaddleCsr<T> {
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct TorchCsr<T> {
-    /// The offsets of the rows, from 0 in each batch.
+    /// The offsets of the rows, which start from 0 in each matrix.
     pub crow_indices: ArrayD<i64>,
     /// The column of each entry.
     pub col_indices: ArrayD<i64>,
@@ -49,7 +53,7 @@ pub struct TorchCsr<T> {
     pub values: ArrayD<T>,
 }
 
-/// Returns the lengths of the batch axes, the number of rows and the number of columns; a vector has no rows.
+/// Returns the lengths of the batch axes, the number of rows and the number of columns; rejects a vector.
 fn split(shape: &Shape) -> Result<(&[usize], usize, usize)> {
     match &**shape {
         [batch @ .., rows, columns] => Ok((batch, *rows, *columns)),
@@ -100,18 +104,20 @@ fn split_offsets(offsets: &[usize], batches: usize, rows: usize) -> Allocated<Ve
 }
 
 impl<T: Element> Tensor<CsrPattern<u32>, T> {
-    /// A tensor from Paddle's layout, [`PaddleCsr`], with a fill of zero; `shape` has rank 2, or more for batches.
+    /// Constructs a tensor from Paddle's layout, with a fill of zero.
     ///
-    /// Batches may hold different numbers of entries. Paddle itself stops at rank 3; here there may be several batch
-    /// axes.
+    /// `shape` has rank 2, or more for batches; see [`PaddleCsr`].
+    ///
+    /// Batches may have different numbers of entries. Paddle itself supports ranks up to 3; lacuna supports several
+    /// batch axes.
     ///
     /// # Errors
     ///
     /// - `RankMismatch`: the rank is below 2; `AxisTooLong`: an axis does not fit `u32`;
-    /// - `LengthMismatch`: `crows` is not `rows + 1` long for each batch, or `values` not as long as `cols`;
-    /// - `NegativeOffset`, `OffsetsStart`, `OffsetsDecrease`, `OffsetsEnd`: the offsets of a batch do not run from 0
-    ///   upward, or do not add up to the number of entries;
-    /// - `NegativeIndex`, `IndexOutOfBounds`: a column is not one;
+    /// - `LengthMismatch`: the length of `crows` is not `rows + 1` per batch, or `values` is not as long as `cols`;
+    /// - `NegativeOffset`, `OffsetsStart`, `OffsetsDecrease`, `OffsetsEnd`: the offsets of a batch do not increase from
+    ///   0, or their sum is not the number of entries;
+    /// - `NegativeIndex`, `IndexOutOfBounds`: a column is out of range;
     /// - `NotSorted`: the columns of a row do not increase.
     ///
     /// # Examples
@@ -129,18 +135,22 @@ impl<T: Element> Tensor<CsrPattern<u32>, T> {
         Self::from_paddle_with_index(shape, crows, cols, values)
     }
 
-    /// A tensor from PyTorch's layout, [`TorchCsr`], with a fill of zero; `shape` has rank 2, or more for batches.
+    /// Constructs a tensor from PyTorch's layout, with a fill of zero.
+    ///
+    /// `shape` has rank 2, or more for batches; see [`TorchCsr`].
     ///
     /// # Errors
     ///
     /// - `RankMismatch`: the rank is below 2; `AxisTooLong`: an axis does not fit `u32`;
-    /// - `ShapeMismatch`: `crow_indices` is not of shape `[*batch, rows + 1]`, or `col_indices` not of shape
-    ///   `[*batch, n]`, or `values` not of that shape;
+    /// - `ShapeMismatch`: the shape of `crow_indices` is not `[*batch, rows + 1]`, or the shape of `col_indices` or of
+    ///   `values` is not `[*batch, n]`;
     /// - `NegativeOffset`, `OffsetsStart`, `OffsetsDecrease`, `OffsetsEnd`: the offsets of a batch do not run from 0 to
-    ///   the `n` entries of a batch; `UnevenBatches`: they do in the first one, and not in another;
-    /// - `NegativeIndex`, `IndexOutOfBounds`: a column is not one;
+    ///   the `n` entries of a batch;
+    /// - `UnevenBatches`: the offsets end at `n` in the first batch, but not in another batch;
+    /// - `NegativeIndex`, `IndexOutOfBounds`: a column is out of range;
     /// - `NotSorted`: the columns of a row do not increase;
-    /// - `TooLarge`: broadcast arrays whose copies need more than the larger of 1 GiB and 16 times what they repeat.
+    /// - `TooLarge`: the copies of broadcast arrays need more than the larger of 1 GiB and 16 times the arrays
+    ///   themselves.
     ///
     /// # Examples
     ///
@@ -165,11 +175,13 @@ impl<T: Element> Tensor<CsrPattern<u32>, T> {
 }
 
 impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
-    /// [`from_paddle`](Tensor::from_paddle) with columns of type `I`.
+    /// Constructs a tensor from Paddle's layout, with columns of type `I`.
+    ///
+    /// It is [`from_paddle`](Tensor::from_paddle) for any index type.
     ///
     /// # Errors
     ///
-    /// Those of [`from_paddle`](Tensor::from_paddle), with `I` for `u32`.
+    /// The errors of [`from_paddle`](Tensor::from_paddle), with `I` instead of `u32`.
     pub fn from_paddle_with_index(
         shape: impl Into<Shape>,
         crows: &[i64],
@@ -179,11 +191,13 @@ impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
         Tensor::from_parts(paddle_pattern(shape.into(), crows, cols, values.len())?, values, T::ZERO)
     }
 
-    /// [`from_torch`](Tensor::from_torch) with columns of type `I`.
+    /// Constructs a tensor from PyTorch's layout, with columns of type `I`.
+    ///
+    /// It is [`from_torch`](Tensor::from_torch) for any index type.
     ///
     /// # Errors
     ///
-    /// Those of [`from_torch`](Tensor::from_torch), with `I` for `u32`.
+    /// The errors of [`from_torch`](Tensor::from_torch), with `I` instead of `u32`.
     pub fn from_torch_with_index<D: Dimension>(
         shape: impl Into<Shape>,
         crow_indices: &ArrayBase<impl Data<Elem = i64>, D>,
@@ -196,13 +210,13 @@ impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
         Self::from_paddle_with_index(shape, &crows, &cols, values)
     }
 
-    /// The tensor in Paddle's layout.
+    /// Returns the tensor in Paddle's layout.
     ///
     /// # Errors
     ///
-    /// - `RankMismatch`: the rank is below 2; `FillNotZero`: the layout leaves out zeros only;
+    /// - `RankMismatch`: the rank is below 2; `FillNotZero`: the fill is not zero, as the layout requires;
     /// - `AxisTooLong`: a column does not fit `i64`;
-    /// - `TooLarge`: many batches without rows, whose offsets need more than the larger of 1 GiB and 16 times this
+    /// - `TooLarge`: many batches without rows have offsets that need more than the larger of 1 GiB and 16 times this
     ///   tensor's bytes.
     ///
     /// ```
@@ -218,12 +232,12 @@ impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
         paddle_of(self.sparse(), "Paddle's layout")
     }
 
-    /// The tensor in PyTorch's layout.
+    /// Returns the tensor in PyTorch's layout.
     ///
     /// # Errors
     ///
-    /// - those of [`to_paddle`](Tensor::to_paddle);
-    /// - `UnevenBatches`: the batches do not hold equally many entries;
+    /// - the errors of [`to_paddle`](Tensor::to_paddle);
+    /// - `UnevenBatches`: the batches have different numbers of entries;
     /// - `TooLarge`: `ndarray` cannot hold the batch axes.
     ///
     /// ```
@@ -323,7 +337,7 @@ fn entries_of_each_batch(offsets: &[usize], batch: &[usize], rows: usize) -> Res
     }
 }
 
-/// Rejects an array whose shape is not the shape that the layout requires.
+/// Rejects an array unless its shape is the shape that the layout requires.
 fn check_shape(what: &'static str, expected: Shape, found: &[usize]) -> Result<()> {
     if expected == *found { Ok(()) } else { Err(Error::ShapeMismatch { what, expected, found: found.into() }) }
 }

@@ -10,7 +10,9 @@ use crate::tensor::coo::CooTensor;
 use crate::tensor::csr::CsrTensor;
 
 impl<I: Index> CooPattern<I> {
-    /// The same pattern in compressed format. The columns are shared; the offsets are counted.
+    /// Returns the same pattern in compressed format.
+    ///
+    /// The columns are shared; the offsets are counted.
     ///
     /// # Errors
     ///
@@ -21,11 +23,12 @@ impl<I: Index> CooPattern<I> {
 }
 
 impl<T: Element, I: Index> Tensor<CooPattern<I>, T> {
-    /// The same tensor in compressed format: every entry is kept, columns and values are shared, the values until one
-    /// of the two tensors is changed.
+    /// Returns the same tensor in compressed format.
     ///
-    /// All axes but the last become lanes, and there is an offset for each of them whether it stores anything or not;
-    /// so a sparse tensor with vast leading axes has no compressed form.
+    /// All entries are kept. Columns and values are shared; the values until one of the two tensors is changed.
+    ///
+    /// All axes except the last become lanes. Each lane needs an offset, even if it is empty. So a sparse tensor with
+    /// very long leading axes cannot be converted.
     ///
     /// # Errors
     ///
@@ -52,7 +55,9 @@ impl<T: Element, I: Index> Tensor<CooPattern<I>, T> {
         self.to_csr_with_limit(default_limit(self.stored_bytes()))
     }
 
-    /// [`to_csr`](Tensor::to_csr) with a byte limit of the caller's choice for the offsets.
+    /// Returns the tensor in compressed format, with your own limit in bytes.
+    ///
+    /// It is [`to_csr`](Tensor::to_csr) with another limit for the offsets.
     ///
     /// # Errors
     ///
@@ -62,24 +67,27 @@ impl<T: Element, I: Index> Tensor<CooPattern<I>, T> {
         Ok(Tensor::from_shared(pattern, self.shared_values().clone(), self.fill()))
     }
 
-    /// [`to_csr`](Tensor::to_csr), handing the values over: they can be changed without a copy.
+    /// Converts the tensor to compressed format; the values are moved.
+    ///
+    /// It is [`to_csr`](Tensor::to_csr) by value, so the values can be changed without a copy.
     ///
     /// # Errors
     ///
-    /// Those of [`to_csr`](Tensor::to_csr); the tensor is lost with them, so check with
-    /// [`CooPattern::to_csr_with_limit`] where it must not be.
+    /// The errors of [`to_csr`](Tensor::to_csr). An error drops the tensor; check first with
+    /// [`CooPattern::to_csr_with_limit`] if you must keep it.
     pub fn into_csr(self) -> Result<CsrTensor<T, I>> {
         self.to_csr()
     }
 }
 
 impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
-    /// The same tensor in coordinate format: every entry is kept, columns and values are shared, the values until one
-    /// of the two tensors is changed.
+    /// Returns the same tensor in coordinate format.
+    ///
+    /// All entries are kept. Columns and values are shared; the values until one of the two tensors is changed.
     ///
     /// # Errors
     ///
-    /// `OutOfMemory`: there is no memory for the coordinates of the lanes.
+    /// `OutOfMemory`: the allocation of the coordinates of the lanes fails.
     ///
     /// # Complexity
     ///
@@ -102,11 +110,13 @@ impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
         Ok(Tensor::from_shared(self.pattern().to_coo()?, self.shared_values().clone(), self.fill()))
     }
 
-    /// [`to_coo`](Tensor::to_coo), handing the values over: they can be changed without a copy.
+    /// Converts the tensor to coordinate format; the values are moved.
+    ///
+    /// It is [`to_coo`](Tensor::to_coo) by value, so the values can be changed without a copy.
     ///
     /// # Errors
     ///
-    /// Those of [`to_coo`](Tensor::to_coo).
+    /// The errors of [`to_coo`](Tensor::to_coo).
     pub fn into_coo(self) -> Result<CooTensor<T, I>> {
         self.to_coo()
     }

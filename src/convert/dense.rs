@@ -16,11 +16,11 @@ use crate::tensor::csr::CsrTensor;
 use crate::tensor::erased::{Erased, SparseRef};
 
 impl<P: Pattern, T: Element> Tensor<P, T> {
-    /// The dense array: the stored values at their positions, the fill at all others.
+    /// Returns the dense array: the stored values, and the fill elsewhere.
     ///
     /// # Errors
     ///
-    /// `TooLarge`: the array needs more than the larger of 1 GiB and 16 times this tensor's bytes.
+    /// `TooLarge`: the array needs more bytes than the larger of 1 GiB and 16 times the bytes of this tensor.
     ///
     /// # Examples
     ///
@@ -42,11 +42,13 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
         self.to_dense_with_limit(default_limit(self.stored_bytes()))
     }
 
-    /// [`to_dense`](Tensor::to_dense) with a byte limit of the caller's choice.
+    /// Returns the dense array, with your own limit in bytes.
+    ///
+    /// It is [`to_dense`](Tensor::to_dense) with another limit.
     ///
     /// # Errors
     ///
-    /// `TooLarge`: the array needs more than `limit` bytes; `OutOfMemory`: it needs more than the machine has.
+    /// `TooLarge`: the array needs more than `limit` bytes; `OutOfMemory`: allocation fails.
     pub fn to_dense_with_limit(&self, limit: u64) -> Result<ArrayD<T>> {
         self.sparse().to_dense(limit)
     }
@@ -109,8 +111,8 @@ pub(crate) fn once_on_each<T, D: Dimension>(
     view
 }
 
-/// Returns the number of elements of `dense` that are not the same as `fill`; repeated elements of a broadcast array
-/// are read once.
+/// Returns the number of elements of `dense` that differ from `fill`; repeated elements of a broadcast array are read
+/// once.
 ///
 /// Rejects entries, each with its value and `index_bytes`, that are out of proportion to the array.
 fn count_stored<S, D>(dense: &ArrayBase<S, D>, fill: S::Elem, index_bytes: usize) -> Result<usize>
@@ -127,7 +129,7 @@ where
     Ok(stored)
 }
 
-/// Returns the coordinates and values of the positions of `dense` that are not the same as `fill`.
+/// Returns the coordinates and values of the positions of `dense` that differ from `fill`.
 fn scan<S, D>(dense: &ArrayBase<S, D>, fill: S::Elem, width: Width) -> Result<Erased<S::Elem>>
 where
     S: Data<Elem: Element>,
@@ -149,7 +151,7 @@ where
     Ok(Tensor::from_valid(pattern, values, fill))
 }
 
-/// Returns the entries of the positions of `dense` that are not the same as `fill`, by lanes.
+/// Returns the entries of the positions of `dense` that differ from `fill`, by lanes.
 fn scan_lanes<S, D>(dense: &ArrayBase<S, D>, fill: S::Elem, width: Width) -> Result<Erased<S::Elem>>
 where
     S: Data<Elem: Element>,
@@ -173,16 +175,19 @@ where
 }
 
 impl<T: Element> Tensor<CooPattern<u32>, T> {
-    /// The sparse form of a dense array or view of any layout: stored is what is not the same as `fill`.
+    /// Converts a dense array or view of any layout to coordinate format.
     ///
-    /// *The same* tells `-0.0` from `0.0` and takes NaN for NaN, so going back gives every bit (but NaN payloads).
+    /// Elements that are the same as `fill` are not stored.
+    ///
+    /// *The same* distinguishes `-0.0` from `0.0` and treats a NaN as a NaN. So converting back restores every bit,
+    /// except for the payload of NaNs.
     ///
     /// # Errors
     ///
     /// - `AxisTooLong`: an axis does not fit `u32`;
-    /// - `TooLarge`: the entries would take more memory than the larger of 1 GiB and 16 times that of the array, as
-    ///   those of a broadcast view can;
-    /// - `OutOfMemory`: they take more than the machine has.
+    /// - `TooLarge`: the entries need more memory than the larger of 1 GiB and 16 times the memory of the array. This
+    ///   can happen for a broadcast view;
+    /// - `OutOfMemory`: allocation fails.
     ///
     /// # Examples
     ///
@@ -208,11 +213,13 @@ impl<T: Element> Tensor<CooPattern<u32>, T> {
 }
 
 impl<T: Element, I: Index> Tensor<CooPattern<I>, T> {
-    /// [`from_dense`](Tensor::from_dense) with coordinates of type `I`.
+    /// Converts a dense array to coordinate format with coordinates of type `I`.
+    ///
+    /// It is [`from_dense`](Tensor::from_dense) for any index type.
     ///
     /// # Errors
     ///
-    /// Those of [`from_dense`](Tensor::from_dense), with `I` for `u32`.
+    /// The errors of [`from_dense`](Tensor::from_dense), with `I` instead of `u32`.
     pub fn from_dense_with_index<S, D>(dense: &ArrayBase<S, D>, fill: T) -> Result<Self>
     where
         S: Data<Elem = T>,
@@ -225,14 +232,16 @@ impl<T: Element, I: Index> Tensor<CooPattern<I>, T> {
 }
 
 impl<T: Element> Tensor<CsrPattern<u32>, T> {
-    /// The compressed form of a dense array or view of any layout: stored is what is not the same as `fill`.
+    /// Converts a dense array or view of any layout to compressed format.
+    ///
+    /// Elements that are the same as `fill` are not stored.
     ///
     /// # Errors
     ///
     /// - `AxisTooLong`: an axis does not fit `u32`;
-    /// - `TooLarge`: the entries would take more memory than the larger of 1 GiB and 16 times that of the array, as
-    ///   those of a broadcast view can, or the offsets would, as those of an array without columns can;
-    /// - `OutOfMemory`: they take more than the machine has.
+    /// - `TooLarge`: the entries or the offsets need more memory than the larger of 1 GiB and 16 times the memory of
+    ///   the array. For the entries this can happen for a broadcast view, for the offsets in an array without columns;
+    /// - `OutOfMemory`: allocation fails.
     #[doc(alias = "from_numpy")]
     #[doc(alias = "to_sparse")]
     pub fn from_dense<S, D>(dense: &ArrayBase<S, D>, fill: T) -> Result<Self>
@@ -245,11 +254,13 @@ impl<T: Element> Tensor<CsrPattern<u32>, T> {
 }
 
 impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
-    /// [`from_dense`](Tensor::from_dense) with columns of type `I`.
+    /// Converts a dense array to compressed format with columns of type `I`.
+    ///
+    /// It is [`from_dense`](Tensor::from_dense) for any index type.
     ///
     /// # Errors
     ///
-    /// Those of [`from_dense`](Tensor::from_dense), with `I` for `u32`.
+    /// The errors of [`from_dense`](Tensor::from_dense), with `I` instead of `u32`.
     pub fn from_dense_with_index<S, D>(dense: &ArrayBase<S, D>, fill: T) -> Result<Self>
     where
         S: Data<Elem = T>,
@@ -264,7 +275,7 @@ impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
 impl<T: Element, I: Index, S: Data<Elem = T>, D: Dimension> TryFrom<&ArrayBase<S, D>> for CooTensor<T, I> {
     type Error = crate::Error;
 
-    /// The sparse form with a fill of zero.
+    /// Converts to coordinate format, with a fill of zero.
     fn try_from(dense: &ArrayBase<S, D>) -> Result<Self> {
         Self::from_dense_with_index(dense, T::ZERO)
     }
@@ -273,7 +284,7 @@ impl<T: Element, I: Index, S: Data<Elem = T>, D: Dimension> TryFrom<&ArrayBase<S
 impl<T: Element, I: Index, S: Data<Elem = T>, D: Dimension> TryFrom<&ArrayBase<S, D>> for CsrTensor<T, I> {
     type Error = crate::Error;
 
-    /// The compressed form with a fill of zero.
+    /// Converts to compressed format, with a fill of zero.
     fn try_from(dense: &ArrayBase<S, D>) -> Result<Self> {
         Self::from_dense_with_index(dense, T::ZERO)
     }

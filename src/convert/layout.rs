@@ -17,19 +17,21 @@ use crate::tensor::csr::CsrTensor;
 use crate::tensor::erased::{Erased, SparseRef};
 
 impl<T: Element, I: Index> Tensor<CooPattern<I>, T> {
-    /// The tensor with its axes in another order: axis `k` of the result is axis `axes[k]` of this one.
+    /// Returns the tensor with its axes in another order.
     ///
-    /// Every entry is kept, and so is the fill. Coordinates and values are shared where the entries need no sorting.
+    /// Axis `k` of the result is axis `axes[k]` of this tensor.
+    ///
+    /// The result has all entries and the same fill. Coordinates and values are shared if the entries stay in order.
     ///
     /// # Errors
     ///
-    /// - `RankMismatch`: there are not as many axes as the rank;
-    /// - `AxisOutOfRange`, `AxisRepeated`: they are no permutation. Negative axes count from the end.
+    /// - `RankMismatch`: the number of axes differs from the rank;
+    /// - `AxisOutOfRange`, `AxisRepeated`: the axes are not a permutation. Negative axes count from the end.
     ///
     /// # Complexity
     ///
-    /// O(nnz · (rank + log nnz)); O(nnz · rank) where the entries stay in order, as they do when only axes of length 1
-    /// move.
+    /// O(nnz · (rank + log nnz)). If the entries stay in order, for example because only axes of length 1 move, O(nnz
+    /// · rank).
     ///
     /// # Examples
     ///
@@ -52,10 +54,12 @@ impl<T: Element, I: Index> Tensor<CooPattern<I>, T> {
         Tensor::from_erased(permuted(self.pattern().any().arrays(), self.sparse(), &axes)?)
     }
 
-    /// The tensor with the same entries in row-major order under another shape of as many positions.
+    /// Returns the same entries in row-major order under another shape.
     ///
-    /// Axes that stay as they are share their coordinate arrays, so adding or removing an axis of length 1 copies no
-    /// coordinate. A tensor with more positions than any integer type can count may be reshaped like any other.
+    /// The new shape must have the same number of positions.
+    ///
+    /// Unchanged axes share their coordinate arrays, so adding or removing an axis of length 1 copies no coordinates.
+    /// The number of positions may exceed every integer type.
     ///
     /// # Errors
     ///
@@ -278,13 +282,15 @@ pub(crate) fn permutation(axes: &[isize], rank: usize) -> Result<Vec<usize>> {
 }
 
 impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
-    /// The tensor with its axes in another order: axis `k` of the result is axis `axes[k]` of this one.
+    /// Returns the tensor with its axes in another order.
     ///
-    /// Goes through the coordinate format and back; every entry is kept.
+    /// Axis `k` of the result is axis `axes[k]` of this tensor.
+    ///
+    /// The tensor is converted to coordinate format and back; the result has all entries.
     ///
     /// # Errors
     ///
-    /// - `RankMismatch`, `AxisOutOfRange`, `AxisRepeated`: the axes are no permutation;
+    /// - `RankMismatch`, `AxisOutOfRange`, `AxisRepeated`: the axes are not a permutation;
     /// - `TooLarge`: the new lanes need more than the larger of 1 GiB and 16 times this tensor's bytes.
     ///
     /// # Examples
@@ -311,13 +317,15 @@ impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
         Tensor::from_erased(permuted_lanes(self.sparse(), &axes)?)
     }
 
-    /// The tensor with the same entries in row-major order under another shape of as many positions.
+    /// Returns the same entries in row-major order under another shape.
     ///
-    /// Where the last axis stays as it is, offsets and columns are shared.
+    /// The new shape must have the same number of positions.
+    ///
+    /// If the last axis keeps its length, offsets and columns are shared.
     ///
     /// # Errors
     ///
-    /// - those of the coordinate format's `reshape`;
+    /// - the errors of `reshape` for the coordinate format;
     /// - `TooLarge`: the new lanes need more than the larger of 1 GiB and 16 times this tensor's bytes.
     ///
     /// # Examples
@@ -339,11 +347,13 @@ impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
         self.reshape_with_limit(shape, default_limit(self.stored_bytes()))
     }
 
-    /// [`reshape`](Tensor::reshape) with a byte limit of the caller's choice for the new lanes.
+    /// Returns the same entries under another shape, with your own limit in bytes.
+    ///
+    /// It is [`reshape`](Tensor::reshape) with another limit for the new lanes.
     ///
     /// # Errors
     ///
-    /// Those of [`reshape`](Tensor::reshape), with `limit` as the limit.
+    /// The errors of [`reshape`](Tensor::reshape), with `limit` as the limit.
     pub fn reshape_with_limit(&self, shape: impl Into<Shape>, limit: u64) -> Result<CsrTensor<T, I>> {
         let shape = shape.into();
         let same_lanes = saturating_product(shape.lane_axes()) == self.lanes() as u128;

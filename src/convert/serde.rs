@@ -26,7 +26,7 @@ macro_rules! serialize_fields {
     }};
 }
 
-/// A sequence of lengths.
+/// Writes a sequence of lengths.
 impl Serialize for Shape {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(self.iter())
@@ -47,7 +47,7 @@ struct CooFields<I> {
     coords: Vec<Vec<I>>,
 }
 
-/// `shape`, `nnz` and `coords`, one array an axis.
+/// Writes `shape`, `nnz` and `coords`, with one array per axis.
 impl<I: Index + Serialize> Serialize for CooPattern<I> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let coords: Vec<&[I]> = (0..self.shape().rank()).map(|axis| self.coords(axis)).collect();
@@ -55,7 +55,7 @@ impl<I: Index + Serialize> Serialize for CooPattern<I> {
     }
 }
 
-/// Checks what [`CooPattern::new`] checks.
+/// Runs the checks of [`CooPattern::new`].
 impl<'de, I: Index + Deserialize<'de>> Deserialize<'de> for CooPattern<I> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let CooFields { shape, nnz, coords } = CooFields::deserialize(deserializer)?;
@@ -71,7 +71,7 @@ struct CsrFields<I> {
     columns: Vec<I>,
 }
 
-/// `shape`, `offsets` and `columns`.
+/// Writes `shape`, `offsets` and `columns`.
 impl<I: Index + Serialize> Serialize for CsrPattern<I> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let (shape, offsets, columns) = (self.shape(), self.offsets(), self.columns());
@@ -79,7 +79,7 @@ impl<I: Index + Serialize> Serialize for CsrPattern<I> {
     }
 }
 
-/// Checks what [`CsrPattern::new`] checks.
+/// Runs the checks of [`CsrPattern::new`].
 impl<'de, I: Index + Deserialize<'de>> Deserialize<'de> for CsrPattern<I> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let CsrFields { shape, offsets, columns } = CsrFields::deserialize(deserializer)?;
@@ -96,7 +96,7 @@ struct TensorFields<P, T> {
     fill: SerialElement<T>,
 }
 
-/// `pattern`, `values` and `fill`.
+/// Writes `pattern`, `values` and `fill`.
 ///
 /// ```
 /// use lacuna::CooTensor;
@@ -120,7 +120,7 @@ impl<P: Pattern + Serialize, T: Element + Serialize> Serialize for Tensor<P, T> 
     }
 }
 
-/// Checks the pattern, and that there are as many values as entries.
+/// Checks the pattern, and that the number of values is the number of entries.
 impl<'de, P: Pattern + Deserialize<'de>, T: Element + Deserialize<'de>> Deserialize<'de> for Tensor<P, T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let TensorFields { pattern, values, fill } = TensorFields::deserialize(deserializer)?;
@@ -138,7 +138,7 @@ struct TripletsFields<T, I> {
     fill: SerialElement<T>,
 }
 
-/// `shape`, `coords` (one array an axis), `values` and `fill`, in input order.
+/// Writes `shape`, `coords` (one array per axis), `values` and `fill`, in input order.
 impl<T: Element + Serialize, I: Index + Serialize> Serialize for Triplets<T, I> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let coords: Vec<&[I]> = (0..self.shape().rank()).map(|axis| self.coords(axis)).collect();
@@ -147,7 +147,7 @@ impl<T: Element + Serialize, I: Index + Serialize> Serialize for Triplets<T, I> 
     }
 }
 
-/// Checks what [`Triplets::from_arrays`] checks.
+/// Runs the checks of [`Triplets::from_arrays`].
 impl<'de, T: Element + Deserialize<'de>, I: Index + Deserialize<'de>> Deserialize<'de> for Triplets<T, I> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let TripletsFields { shape, coords, values, fill } = TripletsFields::deserialize(deserializer)?;

@@ -110,10 +110,12 @@ where
 }
 
 impl<T: Element, I: Index> Triplets<T, I> {
-    /// The triplets of a sprs matrix, in their order and with their repetitions.
+    /// Copies the triplets of a sprs matrix, in their order.
     ///
-    /// Another index type comes in through `Triplets::try_from(&matrix)`. sprs hands out its arrays by reference only,
-    /// so they are copied.
+    /// Repetitions are kept.
+    ///
+    /// For another index type, use `Triplets::try_from(&matrix)`. sprs returns its arrays only by reference, so they
+    /// are copied.
     ///
     /// # Errors
     ///
@@ -141,7 +143,7 @@ impl<T: Element, I: Index> Triplets<T, I> {
         Self::try_from(matrix)
     }
 
-    /// The triplets as a sprs matrix, all arrays moved.
+    /// Converts the triplets to a sprs matrix of triplets; all arrays are moved.
     ///
     /// # Errors
     ///
@@ -171,13 +173,13 @@ fn axes<I>(coords: Vec<Vec<I>>) -> Result<[Vec<I>; 2]> {
 }
 
 impl<T: Element, I: Index> Tensor<CooPattern<I>, T> {
-    /// The tensor of a sprs matrix of triplets; `duplicates` says what becomes of repetitions.
+    /// Converts a sprs matrix of triplets to a tensor; `duplicates` merges repetitions.
     ///
-    /// sprs itself sums them, and so does `CooTensor::try_from(&matrix)`, which also takes other index types.
+    /// sprs itself sums repetitions. `CooTensor::try_from(&matrix)` sums them as well, and accepts other index types.
     ///
     /// # Errors
     ///
-    /// `AxisTooLong`: an axis does not fit the index type; those of [`Triplets::coalesce`].
+    /// `AxisTooLong`: an axis does not fit the index type; and the errors of [`Triplets::coalesce`].
     ///
     /// # Examples
     ///
@@ -200,8 +202,9 @@ impl<T: Element, I: Index> Tensor<CooPattern<I>, T> {
         Triplets::from_sprs(matrix)?.coalesce(duplicates)
     }
 
-    /// The tensor as a sprs matrix of triplets. Values and index arrays are moved where nothing
-    /// else shares them, and copied otherwise.
+    /// Converts the tensor to a sprs matrix of triplets.
+    ///
+    /// Values and index arrays are moved if they are not shared; otherwise they are copied.
     ///
     /// # Errors
     ///
@@ -226,13 +229,13 @@ impl<T: Element, I: Index> Tensor<CooPattern<I>, T> {
         Ok(TriMatI::from_triplets(size, rows, columns, values))
     }
 
-    /// The tensor as a sprs matrix stored by columns (CSC).
+    /// Converts the tensor to a sprs matrix stored by columns (CSC).
     ///
     /// # Errors
     ///
     /// `RankMismatch`: the rank is not 2; `FillNotZero`: the fill is not zero; `TooLarge`: the offsets of the columns
     /// need more than the larger of 1 GiB and 16 times this tensor's bytes; `NotRepresentable`: the length of an axis
-    /// does not fit the index type (our axes may be one longer).
+    /// does not fit the index type (an axis of lacuna may be longer by one).
     ///
     /// ```
     /// use lacuna::CooTensor;
@@ -255,17 +258,17 @@ impl<T: Element, I: Index> Tensor<CooPattern<I>, T> {
 }
 
 impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
-    /// The tensor of a sprs matrix, stored by rows or by columns.
+    /// Converts a sprs matrix to a tensor; it is stored by rows or by columns.
     ///
-    /// A matrix stored by rows gives its arrays: columns and values are moved, and so are the offsets if they are
-    /// `usize` (`CsMatI<T, u32, usize>`, or `CsMat<T>`). Another index type comes in through
-    /// `CsrTensor::try_from(matrix)`, a view through `CsrTensor::try_from(&view)`.
+    /// If the matrix is stored by rows, columns and values are moved. The offsets are moved as well if they are
+    /// `usize`, as in `CsMatI<T, u32, usize>` and `CsMat<T>`. For another index type, use
+    /// `CsrTensor::try_from(matrix)`; for a view, use `CsrTensor::try_from(&view)`.
     ///
     /// # Errors
     ///
-    /// `AxisTooLong`: an axis does not fit the index type; `TooLarge`: the rows of a matrix stored by columns need
-    /// more than the larger of 1 GiB and 16 times its bytes; those of [`CsrPattern::new`] for a matrix that was built
-    /// unchecked.
+    /// `AxisTooLong`: an axis does not fit the index type; `TooLarge`: the rows of a matrix stored by columns need more
+    /// than the larger of 1 GiB and 16 times its bytes; and the errors of [`CsrPattern::new`], for a matrix that was
+    /// constructed unchecked.
     ///
     /// # Examples
     ///
@@ -287,14 +290,16 @@ impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
         Self::try_from(matrix)
     }
 
-    /// The tensor as a sprs matrix stored by rows, without a copy: sprs looks at this tensor's own arrays.
+    /// Returns a sprs view of the tensor, stored by rows, without a copy.
     ///
-    /// `x.as_sprs()?.to_owned()` copies them. sprs checks what it is given, so this takes O(nnz + rows).
+    /// The view borrows the arrays of this tensor.
+    ///
+    /// `x.as_sprs()?.to_owned()` copies them. sprs checks its input, so the call takes O(nnz + rows).
     ///
     /// # Errors
     ///
     /// `RankMismatch`: the rank is not 2; `FillNotZero`: the fill is not zero; `NotRepresentable`: the length of the
-    /// last axis does not fit the index type (our axes may be one longer).
+    /// last axis does not fit the index type (an axis of lacuna may be longer by one).
     ///
     /// ```
     /// use lacuna::CsrTensor;
@@ -313,12 +318,13 @@ impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
         view.map_err(|(.., error)| refusal(error))
     }
 
-    /// The tensor as a sprs matrix stored by rows. Values and index arrays are moved where nothing
-    /// else shares them, and copied otherwise.
+    /// Converts the tensor to a sprs matrix stored by rows.
+    ///
+    /// Values and index arrays are moved if they are not shared; otherwise they are copied.
     ///
     /// # Errors
     ///
-    /// Those of [`as_sprs`](Tensor::as_sprs).
+    /// The errors of [`as_sprs`](Tensor::as_sprs).
     ///
     /// ```
     /// use lacuna::CsrTensor;
@@ -338,12 +344,12 @@ impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
         CsMatI::try_new(size, offsets, columns, values).map_err(|(.., error)| refusal(error))
     }
 
-    /// The tensor as a sprs matrix stored by columns (CSC).
+    /// Converts the tensor to a sprs matrix stored by columns (CSC).
     ///
     /// # Errors
     ///
-    /// Those of [`as_sprs`](Tensor::as_sprs), and `TooLarge`: the offsets of the columns need more than the larger of
-    /// 1 GiB and 16 times this tensor's bytes.
+    /// The errors of [`as_sprs`](Tensor::as_sprs), and `TooLarge`: the offsets of the columns need more than the larger
+    /// of 1 GiB and 16 times this tensor's bytes.
     ///
     /// ```
     /// use lacuna::CsrTensor;
@@ -371,7 +377,7 @@ where
 {
     type Error = Error;
 
-    /// Arrays that have the types of the tensor already are moved.
+    /// Moves the arrays that already have the types of the tensor.
     fn try_from(matrix: CsMatI<T, J, Iptr>) -> Result<Self> {
         if matrix.is_csr() { outer_first(matrix) } else { outer_first(matrix)?.permute_axes([1, 0]) }
     }
@@ -386,7 +392,7 @@ where
 {
     type Error = Error;
 
-    /// Arrays that have the types of the tensor already are moved.
+    /// Moves the arrays that already have the types of the tensor.
     fn try_from(matrix: CsMatI<T, J, Iptr>) -> Result<Self> {
         let transposed = matrix.is_csc();
         let tensor = outer_first(matrix)?.to_coo()?;
@@ -422,7 +428,7 @@ where
 {
     type Error = Error;
 
-    /// Repeated triplets are summed, as sprs does it.
+    /// Sums repeated triplets, as sprs does.
     fn try_from(matrix: &TriMatBase<IS, DS>) -> Result<Self> {
         Triplets::try_from(matrix)?.coalesce(Duplicates::Sum)
     }
@@ -438,7 +444,7 @@ where
 {
     type Error = Error;
 
-    /// Repeated triplets are summed, as sprs does it.
+    /// Sums repeated triplets, as sprs does.
     fn try_from(matrix: &TriMatBase<IS, DS>) -> Result<Self> {
         Triplets::try_from(matrix)?.coalesce_csr(Duplicates::Sum)
     }
@@ -454,7 +460,7 @@ where
 {
     type Error = Error;
 
-    /// Copies the arrays; nothing is summed.
+    /// Copies the arrays, and keeps repetitions.
     fn try_from(matrix: &TriMatBase<IS, DS>) -> Result<Self> {
         let shape = Shape::from([matrix.rows(), matrix.cols()]);
         check_axes::<I>(&shape)?;
@@ -483,7 +489,7 @@ impl<T: Element, I: Index + SpIndex> TryFrom<CooTensor<T, I>> for TriMatI<T, I> 
 impl<T: Element, I: Index + SpIndex> TryFrom<CooTensor<T, I>> for CsMatI<T, I, usize> {
     type Error = Error;
 
-    /// By rows.
+    /// Converts the tensor to a matrix stored by rows.
     fn try_from(tensor: CooTensor<T, I>) -> Result<Self> {
         matrix_shape(tensor.shape(), tensor.fill())?;
         tensor.into_csr()?.into_sprs()
@@ -493,7 +499,7 @@ impl<T: Element, I: Index + SpIndex> TryFrom<CooTensor<T, I>> for CsMatI<T, I, u
 impl<T: Element, I: Index + SpIndex> TryFrom<CsrTensor<T, I>> for CsMatI<T, I, usize> {
     type Error = Error;
 
-    /// By rows.
+    /// Converts the tensor to a matrix stored by rows.
     fn try_from(tensor: CsrTensor<T, I>) -> Result<Self> {
         tensor.into_sprs()
     }
@@ -502,7 +508,7 @@ impl<T: Element, I: Index + SpIndex> TryFrom<CsrTensor<T, I>> for CsMatI<T, I, u
 impl<'a, T: Element, I: Index + SpIndex> TryFrom<&'a CsrTensor<T, I>> for CsMatViewI<'a, T, I, usize> {
     type Error = Error;
 
-    /// By rows, without a copy.
+    /// Returns a view stored by rows, without a copy.
     fn try_from(tensor: &'a CsrTensor<T, I>) -> Result<Self> {
         tensor.as_sprs()
     }

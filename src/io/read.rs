@@ -32,16 +32,19 @@ use crate::tensor::csr::CsrTensor;
 /// The number of bytes that are read to detect the format of a stream.
 const HEAD: u64 = 4096;
 
-/// Reads the file at `path`, in the format that its extension names or else its first bytes tell. Whether it is
-/// compressed with gzip, the first bytes tell.
+/// Reads the file at `path` as a tensor.
+///
+/// The extension names the format; without a known extension, the first bytes of the file determine the format. The
+/// first bytes also show whether the file is compressed with gzip.
 ///
 /// # Errors
 ///
 /// - `Io`: the file cannot be read;
-/// - `Format`: it is not what its format demands; the line, or the member and field, is named;
-/// - `TooLarge`: it would take more memory than [`ReadOptions::max_memory`] allows;
-/// - `OutOfMemory`, or `Io` of that kind: it takes more than the machine has;
-/// - those of [`Triplets::coalesce`](crate::Triplets::coalesce) and of [`AnyTensor::cast`], as the options ask for.
+/// - `Format`: the file violates its format; the error names the line, or the member and field;
+/// - `TooLarge`: the tensor needs more memory than [`ReadOptions::max_memory`] allows;
+/// - `OutOfMemory`, or `Io` of that kind: allocation fails;
+/// - the errors of [`Triplets::coalesce`](crate::Triplets::coalesce) and of [`AnyTensor::cast`], if the options require
+///   them.
 #[doc(alias = "mmread")]
 #[doc(alias = "load_npz")]
 #[doc(alias = "load")]
@@ -54,12 +57,14 @@ fn read_any(path: &Path, options: &ReadOptions) -> Result<AnyTensor> {
     Content::of_path(path, options, IndexKind::narrowest())?.into_any(options)
 }
 
-/// Reads the file at `path` as an operand of expressions: a `.npy` file is an array, unless the options name a fill or
-/// a format. Any other file is the tensor that [`read`] returns.
+/// Reads the file at `path` as an operand of expressions.
+///
+/// A `.npy` file is an array, unless the options name a fill or a format. Any other file is the tensor that [`read`]
+/// returns.
 ///
 /// # Errors
 ///
-/// Those of [`read`].
+/// The errors of [`read`].
 ///
 /// # Examples
 ///
@@ -77,11 +82,13 @@ pub fn read_operand(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Any
     Content::of_path(path.as_ref(), &options, IndexKind::narrowest())?.into_value(&options)
 }
 
-/// Reads a stream as [`read_operand`] does, in the format named or in the one that its first bytes tell.
+/// Reads a stream as an operand of expressions, as [`read_operand`] does for a file.
+///
+/// If `format` is `None`, the first bytes determine the format.
 ///
 /// # Errors
 ///
-/// Those of [`read_from`].
+/// The errors of [`read_from`].
 #[cfg(feature = "dynamic")]
 pub fn read_operand_from(
     mut reader: impl Read,
@@ -92,13 +99,15 @@ pub fn read_operand_from(
     content_from(&mut reader, format.into(), &options)?.into_value(&options)
 }
 
-/// The tensor that [`read`] would give, without its entries: its shape, element type, fill and format, told by the
-/// header of the file at `path`. Nothing behind the header is read, nor found to be wrong.
+/// Returns the tensor that [`read`] would return, without its entries.
+///
+/// Shape, element type, fill and format come from the header of the file at `path`. The bytes after the header are
+/// neither read nor checked.
 ///
 /// # Errors
 ///
-/// - `Format`: the header is not what its format demands; or the file has none, as `.tns` files;
-/// - those of [`read`] about the options.
+/// - `Format`: the header violates its format, or the format does not have a header (`.tns`);
+/// - the errors of [`read`] that concern the options.
 ///
 /// # Examples
 ///
@@ -113,15 +122,18 @@ pub fn read_header(path: impl AsRef<Path>, options: &ReadOptions) -> Result<AnyT
     read_any(path.as_ref(), &ReadOptions { only_header: true, progress: None, ..options.clone() })
 }
 
-/// Reads the box of a tensor within `ranges`, one an axis: what [`read`] and a slice of it give. Its coordinates are
-/// counted from the corner of the box.
+/// Reads the part of a tensor within `ranges`, with one range per axis.
 ///
-/// In a `.parquet` file, the row groups and pages that have no entry in the box are not read, as far as their bounds
-/// tell. Each page that is read is compared with its checksum, if it has one. Any other file is read whole first.
+/// The result is the same as a slice of the tensor that [`read`] returns. Its coordinates start from the first position
+/// of the ranges.
+///
+/// In a `.parquet` file, a row group or a page is skipped if its bounds show that all its entries are outside the
+/// ranges. Each page that is read is compared with its checksum, if the page has a checksum. Any other file is first
+/// read in full.
 ///
 /// # Errors
 ///
-/// Those of [`read`], and `RankMismatch` or `SliceOutOfRange`: the ranges are none of the tensor.
+/// The errors of [`read`], and `RankMismatch` or `SliceOutOfRange`: the ranges do not fit the shape of the tensor.
 ///
 /// # Examples
 ///
@@ -167,12 +179,14 @@ fn is_parquet(path: &Path) -> Result<bool> {
     Ok(format == Some(FileFormat::Parquet))
 }
 
-/// Reads a stream in the format named, or for `None` in the one that its first bytes tell. Whether it is compressed
-/// with gzip, the first bytes tell. An `.npz` archive is read to its end first, because its directory stands there.
+/// Reads a stream as a tensor.
+///
+/// If `format` is `None`, the first bytes determine the format. The first bytes also show whether the stream is
+/// compressed with gzip. An `.npz` archive is first read to its end, because its directory is at the end.
 ///
 /// # Errors
 ///
-/// Those of [`read`].
+/// The errors of [`read`].
 pub fn read_from(
     mut reader: impl Read,
     format: impl Into<Option<FileFormat>>,
@@ -191,14 +205,14 @@ fn content_from(reader: &mut dyn Read, format: Option<FileFormat>, options: &Rea
     Content::of_stream(&mut reader, (0, format, untold), options, IndexKind::narrowest())
 }
 
-/// Reads the file at `path` as a tensor in coordinate format, of types known at compile time.
+/// Reads the file at `path` as a tensor in coordinate format, of static types.
 ///
-/// The element type and the format that the options name are not looked at. Text is read straight into coordinates of
-/// the type asked for, so `u32` ones never take the memory of wider ones.
+/// The element type and the format in the options are ignored. Text is read directly into coordinates of type `I`, so
+/// `u32` coordinates never need the memory of wider ones.
 ///
 /// # Errors
 ///
-/// Those of [`read`], and `AxisTooLong`: an axis does not fit `I`.
+/// The errors of [`read`], and `AxisTooLong`: an axis does not fit `I`.
 ///
 /// # Examples
 ///
@@ -223,13 +237,13 @@ pub fn read_coo<T: FileElement, I: Index>(path: impl AsRef<Path>, options: &Read
     }
 }
 
-/// Reads the file at `path` as a tensor in compressed format, of types known at compile time.
+/// Reads the file at `path` as a tensor in compressed format, of static types.
 ///
-/// The element type and the format that the options name are not looked at.
+/// The element type and the format in the options are ignored.
 ///
 /// # Errors
 ///
-/// Those of [`read_coo`], and `TooLarge`: the offsets of the lanes would need more memory than
+/// The errors of [`read_coo`], and `TooLarge`: the offsets of the lanes need more memory than
 /// [`ReadOptions::max_memory`] allows.
 ///
 /// # Examples
@@ -259,7 +273,11 @@ pub fn read_csr<T: FileElement, I: Index>(path: impl AsRef<Path>, options: &Read
     }
 }
 
-/// The contents of a file: text in the types of text, with its number of bytes; a finished tensor; or an array.
+/// The contents of a file.
+///
+/// - Text: the entries, and the number of bytes of the file;
+/// - Other: a finished tensor;
+/// - Array: a dense array.
 enum Content {
     Text(TextFile, u64),
     Other(AnyTensor),
@@ -318,8 +336,9 @@ impl Content {
         Self::of_stream(&mut reader, (length, named, untold), options, index)
     }
 
-    /// Reads a stream of at least `length` bytes, and inflates gzip data; `untold` is the message for an unknown
-    /// format.
+    /// Reads a stream of at least `length` bytes, and inflates gzip data.
+    ///
+    /// `untold` is the message for an unknown format.
     fn of_stream(
         reader: &mut dyn BufRead,
         (length, named, untold): (u64, Option<FileFormat>, &str),

@@ -7,11 +7,12 @@ use crate::element::Element;
 use crate::pattern::CooPattern;
 use crate::tensor::Tensor;
 
-/// A sparse tensor in coordinate format, of any rank from 0 up: one coordinate array an axis, values, and a fill.
+/// A sparse tensor in coordinate format, of any rank from 0 up.
 ///
-/// Always canonical: coordinates increase strictly in row-major order, are in bounds and never repeated; the
-/// [`CooPattern`] has the invariants. Unsorted or repeated input lives in [`Triplets`](crate::Triplets) until it is
-/// coalesced. Everything that does not change with the format is documented at [`Tensor`].
+/// It has one coordinate array per axis, the values, and a fill. The entries are always canonical: their coordinates
+/// are in bounds, increase strictly in row-major order, and are never repeated. [`CooPattern`] documents the
+/// invariants. For unsorted or repeated input, use [`Triplets`](crate::Triplets). [`Tensor`] documents everything that
+/// is common to both formats.
 ///
 /// # Examples
 ///
@@ -32,21 +33,20 @@ use crate::tensor::Tensor;
 pub type CooTensor<T, I = u32> = Tensor<CooPattern<I>, T>;
 
 impl<T: Element> Tensor<CooPattern<u32>, T> {
-    /// A tensor from one coordinate array an axis, one value an entry, and the fill of all other positions.
+    /// Constructs a tensor from one coordinate array per axis, the values, and a fill.
     ///
-    /// The entries must be in row-major order without repetition; [`Triplets`](crate::Triplets) takes them in any
-    /// order. For another index type than `u32` build the [`CooPattern`] and use
-    /// [`from_parts`](Tensor::from_parts).
+    /// The entries must be in row-major order without repetition; [`Triplets`](crate::Triplets) accepts any order. For
+    /// an index type other than `u32`, build the [`CooPattern`] and use [`from_parts`](Tensor::from_parts).
     ///
     /// # Errors
     ///
-    /// Those of [`CooPattern::new`], with the number of values as the number of entries.
+    /// The errors of [`CooPattern::new`], with the number of values as the number of entries.
     pub fn new(shape: impl Into<Shape>, coords: Vec<Vec<u32>>, values: Vec<T>, fill: T) -> Result<Self> {
         let pattern = CooPattern::new(shape, values.len(), coords)?;
         Ok(Tensor::from_valid(pattern, values, fill))
     }
 
-    /// A tensor that stores nothing: every position holds `fill`.
+    /// Constructs a tensor without entries: every position has the value `fill`.
     ///
     /// # Errors
     ///
@@ -58,11 +58,11 @@ impl<T: Element> Tensor<CooPattern<u32>, T> {
 }
 
 impl<T: Element, I: Index> Tensor<CooPattern<I>, T> {
-    /// The coordinates of all entries on one axis.
+    /// Returns the coordinates of all entries on one axis.
     ///
     /// # Panics
     ///
-    /// If there is no such axis.
+    /// Panics if the axis does not exist.
     #[doc(alias = "indices")]
     #[doc(alias = "row")]
     #[doc(alias = "col")]
@@ -70,7 +70,7 @@ impl<T: Element, I: Index> Tensor<CooPattern<I>, T> {
         self.pattern().coords(axis)
     }
 
-    /// The same tensor with coordinates of another type.
+    /// Converts the coordinates to another type.
     ///
     /// # Errors
     ///

@@ -7,11 +7,12 @@ use crate::element::Element;
 use crate::pattern::CsrPattern;
 use crate::tensor::Tensor;
 
-/// A sparse tensor in compressed-row format, of any rank: offsets of its lanes, columns, values, and a fill.
+/// A sparse tensor in compressed-row format, of any rank.
 ///
-/// All axes but the last are the lanes, so a matrix, a batch of matrices (each with its own number of entries) and
-/// higher ranks are one type; the [`CsrPattern`] has the invariants and the picture. Everything that does not change
-/// with the format is documented at [`Tensor`].
+/// It has the offsets of its lanes, the columns, the values, and a fill. The lanes run along the last axis; all other
+/// axes number the lanes. So a matrix, a batch of matrices and a tensor of higher rank have the same type. Each matrix
+/// of a batch may have a different number of entries. [`CsrPattern`] documents the invariants, with a picture.
+/// [`Tensor`] documents everything that is common to both formats.
 ///
 /// # Examples
 ///
@@ -34,14 +35,16 @@ use crate::tensor::Tensor;
 pub type CsrTensor<T, I = u32> = Tensor<CsrPattern<I>, T>;
 
 impl<T: Element> Tensor<CsrPattern<u32>, T> {
-    /// A tensor from the offsets of its lanes, the column and the value of each entry, and the fill of all other
-    /// positions.
+    /// Constructs a tensor from offsets of lanes, columns, values, and a fill.
     ///
-    /// For another index type than `u32` build the [`CsrPattern`] and use [`from_parts`](Tensor::from_parts).
+    /// There is one column and one value per entry.
+    ///
+    /// For an index type other than `u32`, build the [`CsrPattern`] and use [`from_parts`](Tensor::from_parts).
     ///
     /// # Errors
     ///
-    /// Those of [`CsrPattern::new`], and `LengthMismatch` where there are not as many values as columns.
+    /// The errors of [`CsrPattern::new`], and `LengthMismatch`: the number of values differs from the number of
+    /// columns.
     pub fn new(
         shape: impl Into<Shape>,
         offsets: Vec<usize>,
@@ -52,7 +55,7 @@ impl<T: Element> Tensor<CsrPattern<u32>, T> {
         Tensor::from_parts(CsrPattern::new(shape, offsets, columns)?, values, fill)
     }
 
-    /// A tensor that stores nothing: every position holds `fill`.
+    /// Constructs a tensor without entries: every position has the value `fill`.
     ///
     /// # Errors
     ///
@@ -64,12 +67,14 @@ impl<T: Element> Tensor<CsrPattern<u32>, T> {
 }
 
 impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
-    /// The number of lanes: the product of all axes but the last, 1 on rank 0 and 1.
+    /// Returns the number of lanes: the product of all lengths except the last.
+    ///
+    /// For rank 0 and rank 1, there is one lane.
     pub fn lanes(&self) -> usize {
         self.pattern().lanes()
     }
 
-    /// The offsets of the lanes, one more than there are lanes.
+    /// Returns the offsets of the lanes: one per lane, and the end of the last lane.
     #[doc(alias = "indptr")]
     #[doc(alias = "crow_indices")]
     #[doc(alias = "crows")]
@@ -77,7 +82,7 @@ impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
         self.pattern().offsets()
     }
 
-    /// The column of each entry.
+    /// Returns the column of each entry.
     #[doc(alias = "indices")]
     #[doc(alias = "col_indices")]
     #[doc(alias = "cols")]
@@ -85,16 +90,16 @@ impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
         self.pattern().columns()
     }
 
-    /// The stored values of one lane.
+    /// Returns the stored values of one lane.
     ///
     /// # Panics
     ///
-    /// If there is no such lane.
+    /// Panics if the lane does not exist.
     pub fn lane_values(&self, lane: usize) -> &[T] {
         &self.values()[self.offsets()[lane]..self.offsets()[lane + 1]]
     }
 
-    /// The same tensor with columns of another type.
+    /// Converts the columns to another type.
     ///
     /// # Errors
     ///

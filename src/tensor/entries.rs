@@ -1,4 +1,4 @@
-//! Iteration over the stored entries of a tensor, with coordinates that need no allocation.
+//! Iteration over the stored entries of a tensor. The coordinates are returned without an allocation.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -16,10 +16,10 @@ const INLINE: usize = 8;
 /// Number of entries whose coordinates are decoded at a time.
 const BLOCK: usize = 128;
 
-/// The coordinates of an entry, one an axis: what [`Tensor::iter`] gives beside the value.
+/// The coordinates of an entry, one per axis, as [`Tensor::iter`] returns them.
 ///
-/// They read as a slice (`coords[0]`, `&coords` where a `&[usize]` is asked for, `coords.to_vec()`), compare with
-/// arrays, slices and `Vec`s, and may be the keys of a map. Up to 8 of them are held without an allocation.
+/// They dereference to a slice: `coords[0]`, `coords.to_vec()`, and `&coords` as a `&[usize]`. They compare with
+/// arrays, slices and `Vec`s, and can be the keys of a map. Up to 8 coordinates are stored without an allocation.
 ///
 /// ```
 /// use lacuna::CooTensor;
@@ -144,7 +144,9 @@ impl EntryCursor {
     }
 }
 
-/// The stored entries of a tensor as `(coordinates, value)`, in row-major order: what [`Tensor::iter`] gives.
+/// An iterator over the stored entries as `(coordinates, value)`.
+///
+/// [`Tensor::iter`] returns it. The entries are in row-major order.
 #[must_use]
 #[derive(Clone)]
 pub struct Entries<'a, P, T> {
@@ -152,7 +154,9 @@ pub struct Entries<'a, P, T> {
     walk: EntryCursor,
 }
 
-/// [`Entries`] of a tensor that the iterator owns.
+/// An iterator over the stored entries of a tensor that it owns.
+///
+/// It is [`Entries`] by value.
 #[must_use]
 #[derive(Clone)]
 pub struct IntoEntries<P, T> {
@@ -161,8 +165,10 @@ pub struct IntoEntries<P, T> {
 }
 
 impl<P: Pattern, T: Element> Tensor<P, T> {
-    /// The stored entries as `(coordinates, value)` in row-major order, made one by one; `for (coords, value) in &x` is
-    /// the same. The coordinates read as a slice, and up to eight axes allocate nothing.
+    /// Returns an iterator over the stored entries as `(coordinates, value)`.
+    ///
+    /// The entries are in row-major order; `for (coords, value) in &x` does the same. The coordinates dereference to a
+    /// slice, and up to eight axes allocate nothing.
     ///
     /// ```
     /// use lacuna::CooTensor;

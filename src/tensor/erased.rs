@@ -67,7 +67,7 @@ impl<P: Pattern, T> Tensor<P, T> {
         Tensor { pattern: self.pattern.into_any(), values: self.values, fill: self.fill }
     }
 
-    /// The typed face of what an operation has made of tensors of this format.
+    /// Returns a tensor of this static type, from the tensor that an operation computed.
     ///
     /// # Errors
     ///
@@ -86,7 +86,7 @@ impl<T: Element> Erased<T> {
 }
 
 impl<'a, T: Element> SparseRef<'a, T> {
-    /// Returns the pattern of a tensor whose values a stream passes, beside a tensor without entries.
+    /// Returns the pattern of a tensor whose values a stream passes, and a tensor without entries.
     #[cfg(feature = "lazy")]
     pub(crate) fn streamed(pattern: &'a AnyPattern, none: SparseRef<'a, T>) -> Self {
         SparseRef { pattern, ..none }

@@ -56,14 +56,16 @@ fn listing<'a>(
     EntryListing { headline, count: pattern.nnz(), entry }
 }
 
-/// `CooTensor<f64, u32> [44, 53], 2284 stored of 2332 (97.9 %)`; `kind` is the part between `Coo` and `u32`.
+/// Returns the headline of a tensor.
+///
+/// Example: `CooTensor<f64, u32> [44, 53], 2284 stored of 2332 (97.9 %)`; `kind` is the part between `Coo` and `u32`.
 fn headline(pattern: &AnyPattern, kind: &str, index: &str) -> String {
     let format = if pattern.format() == Format::Csr { "Csr" } else { "Coo" };
     let (shape, nnz) = (pattern.shape(), pattern.nnz());
     format!("{format}{kind}{index}> {shape}, {nnz} stored of {}", extent(nnz, shape.wide_size()))
 }
 
-/// Returns the number of positions and the percentage that is stored; never `100 %` if a position is not stored.
+/// Returns the number of positions and the percentage of stored positions; never `100 %` if a position is unstored.
 pub(crate) fn extent(nnz: usize, size: u128) -> String {
     let percent = 100.0 * nnz as f64 / size as f64;
     match size {
@@ -108,7 +110,7 @@ fn shown<T: Element>(value: T, precision: Option<usize>) -> String {
     }
 }
 
-/// `1.0-2.0j`.
+/// Returns a complex value as text: `1.0-2.0j`.
 fn shown_complex<F: Element + num_traits::Float>(value: Complex<F>, precision: Option<usize>) -> String {
     let sign = if value.im.is_sign_negative() { '-' } else { '+' };
     format!("{}{sign}{}j", shown(value.re, precision), shown(value.im.abs(), precision))
@@ -165,7 +167,9 @@ impl<T: Element> SparseRef<'_, T> {
     }
 }
 
-/// A headline and the first few entries: six on one line, or with `{:#?}` twenty lines.
+/// Writes a headline and the first few entries.
+///
+/// The entries are six on one line, or up to twenty lines with `{:#?}`.
 ///
 /// ```
 /// use lacuna::CooTensor;
@@ -181,8 +185,10 @@ impl<P: Pattern, T: Element> Debug for Tensor<P, T> {
     }
 }
 
-/// A grid where the rank is at most 2 and there are at most 40 rows and 20 columns, with a dot for each position
-/// that is not stored; else a headline and the first twenty entries. `{:.2}` gives the values two decimals.
+/// Writes a small tensor as a grid, otherwise a headline and twenty entries.
+///
+/// A small tensor has a rank of at most 2, at most 40 rows, and at most 20 columns. The grid has a dot for each
+/// unstored position. `{:.2}` prints values with two decimals.
 ///
 /// ```
 /// use lacuna::CooTensor;
@@ -198,28 +204,36 @@ impl<P: Pattern, T: Element> Display for Tensor<P, T> {
     }
 }
 
-/// A headline and the first few positions: six on one line, or with `{:#?}` twenty lines.
+/// Writes a headline and the first few positions.
+///
+/// The positions are six on one line, or up to twenty lines with `{:#?}`.
 impl<I: Index> Debug for CooPattern<I> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         self.any().write_listing(I::NAME, f, f.alternate())
     }
 }
 
-/// A grid of crosses and dots where it is as small as that of a tensor; else a headline and positions.
+/// Writes a small pattern as a grid of crosses and dots, otherwise a list.
+///
+/// A small pattern has the size of a small tensor. The list is a headline and positions.
 impl<I: Index> Display for CooPattern<I> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         self.any().write_grid(I::NAME, f)
     }
 }
 
-/// A headline and the first few positions: six on one line, or with `{:#?}` twenty lines.
+/// Writes a headline and the first few positions.
+///
+/// The positions are six on one line, or up to twenty lines with `{:#?}`.
 impl<I: Index> Debug for CsrPattern<I> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         self.any().write_listing(I::NAME, f, f.alternate())
     }
 }
 
-/// A grid of crosses and dots where it is as small as that of a tensor; else a headline and positions.
+/// Writes a small pattern as a grid of crosses and dots, otherwise a list.
+///
+/// A small pattern has the size of a small tensor. The list is a headline and positions.
 impl<I: Index> Display for CsrPattern<I> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         self.any().write_grid(I::NAME, f)
@@ -251,7 +265,9 @@ impl Debug for AnyPattern {
     }
 }
 
-/// A headline and the first few triplets: six on one line, or with `{:#?}` twenty lines.
+/// Writes a headline and the first few triplets.
+///
+/// The triplets are six on one line, or up to twenty lines with `{:#?}`.
 impl<T: Element, I: Index> Debug for Triplets<T, I> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let (shape, precision) = (self.shape(), f.precision());

@@ -17,16 +17,19 @@ use crate::base::threads;
 use crate::element::{DType, Element, Number};
 use crate::pattern::{AxisCoords, Pattern, validate_length};
 
-/// A sparse tensor: a pattern `P`, a value for each stored entry, and the fill that every other position holds.
+/// A sparse tensor: a pattern `P`, a value for each stored entry, and a fill.
 ///
-/// Its two formats are [`CooTensor`](crate::CooTensor) and [`CsrTensor`](crate::CsrTensor); what they have in common
-/// is here. The pattern is shared by whatever looks at values only, so [`map_values`](Tensor::map_values) or an
-/// elementwise operation copies no coordinate; and the values are shared, until one of the two is changed, by whatever
-/// looks at the pattern only: so a clone copies nothing, nor does a conversion between the formats copy the values.
+/// Every unstored position has the value of the fill. The two formats are [`CooTensor`](crate::CooTensor) and
+/// [`CsrTensor`](crate::CsrTensor). This page documents their common methods.
 ///
-/// `==` compares what is stored: shape, pattern, values and fill, under the `==` of the elements. Two tensors that
-/// store different entries differ even where their dense forms agree, and a NaN makes a tensor unequal to itself;
-/// [`same_as`](Tensor::same_as) takes a NaN for a NaN.
+/// Tensors share arrays instead of copying them. An operation that changes only values shares the pattern:
+/// [`map_values`](Tensor::map_values) and elementwise operations copy no coordinates. An operation that changes only
+/// the pattern shares the values until one of the two tensors is changed. So a clone copies nothing, and a conversion
+/// between the formats does not copy the values.
+///
+/// `==` compares shape, pattern, values and fill, with the `==` of the elements. Two tensors that store different
+/// entries are not equal, even if their dense forms are equal. A tensor with a NaN is not equal to itself;
+/// [`same_as`](Tensor::same_as) treats a NaN as the same as a NaN.
 #[must_use]
 #[derive(Clone)]
 #[doc(alias = "SparseArray")]
@@ -60,13 +63,13 @@ impl<P: Pattern, A: Copy, B: Copy> Tensor<P, (A, B)> {
 }
 
 impl<P: Pattern, T: Element> Tensor<P, T> {
-    /// A tensor of `pattern`, with one value for each of its entries, and `fill` everywhere else.
+    /// Constructs a tensor of `pattern`, with one value per entry and a fill.
     ///
-    /// The pattern has checked its invariants already.
+    /// The pattern is valid already: its constructor has checked its invariants.
     ///
     /// # Errors
     ///
-    /// `LengthMismatch`: there are not as many values as entries.
+    /// `LengthMismatch`: the number of values differs from the number of entries.
     ///
     /// # Examples
     ///
@@ -95,7 +98,7 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
     }
 
     /// Replaces the pattern and the fill; the caller then writes the returned values, one per entry. The existing
-    /// allocation is kept if it is large enough and has no other owner. After an error the tensor is unchanged.
+    /// allocation is kept if it is large enough and not shared. After an error the tensor is unchanged.
     pub(crate) fn reuse(&mut self, pattern: P, fill: T) -> Result<&mut [T]> {
         let values = self.values.reuse(pattern.nnz())?;
         (self.pattern, self.fill) = (pattern, fill);
@@ -112,7 +115,7 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
         self.values
     }
 
-    /// Passes the arrays that have no other owner to the [spare buffers](crate::base::recycle), to be written again.
+    /// Passes the arrays that are not shared to the [spare buffers](crate::base::recycle), to be written again.
     pub(crate) fn recycle(self) {
         let pattern = self.pattern.any().clone();
         self.into_shared_values().recycle();
@@ -121,65 +124,71 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
         coords.into_iter().for_each(AxisCoords::recycle);
     }
 
-    /// The pattern, the values and the fill; values that are shared with another tensor are copied.
+    /// Returns the pattern, the values and the fill.
+    ///
+    /// Values that are shared with another tensor are copied.
     ///
     /// # Errors
     ///
-    /// `OutOfMemory`: there is no memory for a copy.
+    /// `OutOfMemory`: the allocation of the copy fails.
     pub fn into_parts(self) -> Result<(P, Vec<T>, T)> {
         Ok((self.pattern, self.values.into_vec()?, self.fill))
     }
 
-    /// The lengths of the axes.
+    /// Returns the lengths of the axes.
     #[doc(alias = "size")]
     #[doc(alias = "dims")]
     pub fn shape(&self) -> &Shape {
         self.pattern.shape()
     }
 
-    /// The number of axes.
+    /// Returns the number of axes.
     #[doc(alias = "ndim")]
     #[doc(alias = "dim")]
     pub fn rank(&self) -> usize {
         self.shape().rank()
     }
 
-    /// The number of stored entries, stored zeros included.
+    /// Returns the number of stored entries, including stored zeros.
     #[doc(alias = "len")]
     #[doc(alias = "getnnz")]
     pub fn nnz(&self) -> usize {
         self.values.len()
     }
 
-    /// The share of positions that are stored: 1 where there is no position at all.
+    /// Returns the fraction of positions that are stored.
+    ///
+    /// The fraction is 1 for a tensor without positions.
     pub fn density(&self) -> f64 {
         let size: f64 = self.shape().iter().map(|&length| length as f64).product();
         if self.shape().is_empty_space() { 1.0 } else { self.nnz() as f64 / size }
     }
 
-    /// The bytes that the index arrays and the values take.
+    /// Returns the number of bytes of the index arrays and the values.
     pub fn stored_bytes(&self) -> usize {
         self.pattern.index_bytes() + size_of_val(self.values())
     }
 
-    /// Where the entries are.
+    /// Returns the pattern: the positions of the entries.
     pub fn pattern(&self) -> &P {
         &self.pattern
     }
 
-    /// The stored values, in row-major order of their positions.
+    /// Returns the stored values, in row-major order of their positions.
     #[doc(alias = "data")]
     pub fn values(&self) -> &[T] {
         &self.values
     }
 
-    /// The stored values, to be changed in place; the pattern stays, also where a value becomes zero.
+    /// Returns the stored values for writing in place.
+    ///
+    /// The pattern is unchanged, even if a value becomes zero.
     ///
     /// Values that are shared with another tensor (a clone, or the same tensor in another format) are copied first.
     ///
     /// # Errors
     ///
-    /// `OutOfMemory`: there is no memory for a copy.
+    /// `OutOfMemory`: the allocation of the copy fails.
     ///
     /// ```
     /// use lacuna::CooTensor;
@@ -194,24 +203,28 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
         Ok(self.values.make_mut()?)
     }
 
-    /// The value of every position that is not stored.
+    /// Returns the fill: the value of every unstored position.
     #[doc(alias = "fill_value")]
     pub fn fill(&self) -> T {
         self.fill
     }
 
-    /// The same stored entries with another fill: positions that are not stored change their value.
+    /// Returns the same stored entries with another fill.
+    ///
+    /// Unstored positions change their value.
     #[doc(alias = "fillna")]
     pub fn with_fill(self, fill: T) -> Self {
         Tensor { fill, ..self }
     }
 
-    /// The value at `coords`: the stored one, or the fill. O(rank · log nnz).
+    /// Returns the value at `coords`: the stored value, or the fill.
+    ///
+    /// The lookup takes O(rank · log nnz).
     ///
     /// # Errors
     ///
-    /// - `RankMismatch`: there are not as many coordinates as axes;
-    /// - `IndexOutOfBounds`: one of them is not below the length of its axis.
+    /// - `RankMismatch`: the number of coordinates differs from the rank;
+    /// - `IndexOutOfBounds`: a coordinate is not below the length of its axis.
     ///
     /// # Examples
     ///
@@ -230,11 +243,13 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
         Ok(self.pattern.any().find(coords).map_or(self.fill, |entry| self.values[entry]))
     }
 
-    /// The element of a tensor that has one only, stored or not: of rank 0, or with axes of length 1.
+    /// Returns the element of a tensor that has exactly one, stored or not.
+    ///
+    /// Such a tensor has rank 0, or all its axes have length 1.
     ///
     /// # Errors
     ///
-    /// `Argument`: there are more, or none.
+    /// `Argument`: the tensor has more than one element, or none.
     ///
     /// ```
     /// use lacuna::{Axes, CooTensor};
@@ -253,14 +268,16 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
         Err(Error::Argument { operation: "item", why })
     }
 
-    /// The elements along the last axis, those that are not stored too, at the coordinates of the other axes: a row of
-    /// a matrix, and of rank 1 all elements.
+    /// Returns all elements of one lane: those along the last axis.
+    ///
+    /// `at` are the coordinates on the other axes. For a matrix the result is a row; for rank 1 it is all elements.
+    /// Unstored positions have the value of the fill.
     ///
     /// # Errors
     ///
-    /// - `RankMismatch`, `IndexOutOfBounds`: the coordinates are no position on the other axes;
-    /// - `TooLarge`: the row would take more bytes than the larger of 1 GiB and 16 times the tensor;
-    /// - `OutOfMemory`: there is no memory for it.
+    /// - `RankMismatch`, `IndexOutOfBounds`: the coordinates do not name a position on the other axes;
+    /// - `TooLarge`: the lane needs more bytes than the larger of 1 GiB and 16 times the bytes of the tensor;
+    /// - `OutOfMemory`: allocation fails.
     ///
     /// # Complexity
     ///
@@ -280,7 +297,9 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
         self.sparse().to_vec(at)
     }
 
-    /// The stored entries as `(coordinates, value)`, in row-major order, all at once.
+    /// Returns the stored entries as `(coordinates, value)`, in row-major order.
+    ///
+    /// The list contains all entries at once; [`iter`](Tensor::iter) returns one after another.
     ///
     /// ```
     /// use lacuna::CooTensor;
@@ -295,14 +314,18 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
         self.sparse().entries()
     }
 
-    /// Calls `visit` with the coordinates and the value of each stored entry, in row-major order; copies nothing.
+    /// Calls `visit` with each stored entry, in row-major order; copies nothing.
+    ///
+    /// The arguments of `visit` are the coordinates and the value.
     #[doc(alias = "nditer")]
     #[doc(alias = "for_each")]
     pub fn for_each_entry(&self, visit: impl FnMut(&[usize], T)) {
         self.sparse().for_each_entry(visit);
     }
 
-    /// [`for_each_entry`](Tensor::for_each_entry) until `visit` has an error, which is returned.
+    /// Calls `visit` with each stored entry, until `visit` returns an error.
+    ///
+    /// It is [`for_each_entry`](Tensor::for_each_entry) with an early exit.
     ///
     /// ```
     /// use lacuna::CooTensor;
@@ -319,7 +342,7 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
     ///
     /// # Errors
     ///
-    /// The first one of `visit`.
+    /// The first error that `visit` returns.
     #[doc(alias = "try_for_each")]
     pub fn try_for_each_entry<E>(
         &self,
@@ -333,15 +356,17 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
         visited
     }
 
-    /// `f` of every stored value, and once of the fill; the pattern is shared.
+    /// Applies `f` to every stored value, and once to the fill.
     ///
-    /// So the dense form of the result is `f` of every element of the dense form, but for the sign of a zero and the
-    /// payload of a NaN at positions that are not stored: an implicit zero has no sign. A value that becomes equal to
-    /// the fill stays stored; [`prune`](Tensor::prune) drops it.
+    /// The pattern is shared.
+    ///
+    /// The dense form of the result is `f` of every element of the dense form, with two exceptions at unstored
+    /// positions: the sign of a zero and the payload of a NaN. An implicit zero is always positive. A value that
+    /// becomes equal to the fill stays stored; [`prune`](Tensor::prune) removes it.
     ///
     /// # Errors
     ///
-    /// `OutOfMemory`: there is no memory for the values.
+    /// `OutOfMemory`: the allocation of the values fails.
     ///
     /// ```
     /// use lacuna::CooTensor;
@@ -360,19 +385,22 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
         Ok(Tensor::from_valid(self.pattern.clone(), threads::map(&self.values, 1000, f)?, fill))
     }
 
-    /// `f` of the coordinates and the value of every stored entry; fill and pattern stay, and the pattern is shared.
+    /// Applies `f` to the coordinates and the value of every stored entry.
     ///
-    /// The fill is not asked, as it stands at many positions. So the elements keep their type, and the dense form of
-    /// the result is `f` of the dense form only where `f` leaves the fill as it is: where it multiplies a fill of zero,
-    /// say. For another type follow with [`map_values`](Tensor::map_values) or [`cast`](Tensor::cast).
+    /// The fill is unchanged, and the pattern is shared.
+    ///
+    /// `f` is not applied to the fill, because the fill belongs to many positions. So the elements keep their type. The
+    /// dense form of the result is `f` of the dense form only if `f` does not change the fill: for example, if `f`
+    /// multiplies and the fill is zero. To change the type, call [`map_values`](Tensor::map_values) or
+    /// [`cast`](Tensor::cast) on the result.
     ///
     /// # Errors
     ///
-    /// `OutOfMemory`: there is no memory for the values.
+    /// `OutOfMemory`: the allocation of the values fails.
     ///
     /// # Complexity
     ///
-    /// O(nnz · rank), on several threads where there are many entries.
+    /// O(nnz · rank), on several threads if there are many entries.
     ///
     /// ```
     /// use lacuna::CooTensor;
@@ -388,15 +416,20 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
         Ok(Tensor::from_valid(self.pattern.clone(), self.sparse().mapped(f)?, self.fill))
     }
 
-    /// The same tensor with elements of another type; the pattern is shared.
+    /// Converts the elements to another type; the pattern is shared.
     ///
-    /// Integers must fit; a fraction, a NaN or an infinity fits no integer; floats round to the nearest, and a finite
-    /// value may not become infinite; `bool` takes 0 and 1; a complex value fits a real type if its imaginary part
-    /// is zero. For another rule, [`map_values`](Tensor::map_values) takes any function.
+    /// The conversion must be possible without loss of range:
+    ///
+    /// - an integer must fit; a fraction, a NaN or an infinity does not fit an integer type;
+    /// - a float is rounded to the nearest; a finite value may not become infinite;
+    /// - `bool` accepts 0 and 1;
+    /// - a complex value fits a real type if its imaginary part is zero.
+    ///
+    /// [`map_values`](Tensor::map_values) accepts any other rule.
     ///
     /// # Errors
     ///
-    /// `Cast`: a stored value or the fill does not fit; the first one is named.
+    /// `Cast`: a stored value or the fill does not fit; the error names the first such value.
     ///
     /// ```
     /// use lacuna::CooTensor;
@@ -413,10 +446,10 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
         Ok(Tensor::from_valid(self.pattern.clone(), cast_values(&self.values)?, fill))
     }
 
-    /// The same tensor without the stored values that are the same as the fill.
+    /// Removes the stored values that are the same as the fill.
     ///
-    /// *The same* tells `-0.0` from `0.0` and takes NaN for NaN, so the dense form does not change by a bit (but for
-    /// the payload of NaNs). Where nothing is dropped the pattern is shared.
+    /// *The same* distinguishes `-0.0` from `0.0` and treats a NaN as a NaN. So the dense form is bitwise identical,
+    /// except for the payload of NaNs. If nothing is removed, the pattern is shared.
     ///
     /// ```
     /// use lacuna::CooTensor;
@@ -428,23 +461,23 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
     ///
     /// # Errors
     ///
-    /// `OutOfMemory`: there is no memory for what is left.
+    /// `OutOfMemory`: the allocation of the remaining entries fails.
     #[doc(alias = "eliminate_zeros")]
     #[doc(alias = "nonzero")]
     pub fn prune(&self) -> Result<Self> {
         Tensor::from_erased(self.sparse().prune()?)
     }
 
-    /// Returns whether both store the same entries with the same values, and have the same fill.
+    /// Returns whether two tensors have the same entries and the same fill.
     ///
-    /// This is like `==`, except that a NaN is the same as a NaN, and `-0.0` is not the same as `0.0`.
+    /// It is like `==`, except that a NaN is the same as a NaN, and `-0.0` is not the same as `0.0`.
     #[doc(alias = "array_equal")]
     #[doc(alias = "equals")]
     pub fn same_as(&self, other: &Self) -> bool {
         self.sparse().same_as(other.sparse())
     }
 
-    /// Returns whether the two patterns are the same memory, as they are after an elementwise operation.
+    /// Returns whether the two patterns share memory, as after an elementwise operation.
     pub fn shares_pattern_with<U: Element>(&self, other: &Tensor<P, U>) -> bool {
         self.pattern.shares_arrays_with(&other.pattern)
     }

@@ -1,4 +1,4 @@
-//! The view of a tensor as its stored entries.
+//! The stored view of a tensor.
 
 use crate::base::sealed::Sealed;
 use std::fmt;
@@ -7,13 +7,13 @@ use crate::element::Element;
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 
-/// The entries of a sparse tensor: what is absent is absent, and not the fill.
+/// The stored view of a tensor: an unstored position is absent, not the fill.
 ///
-/// Operations on it have the names that they have on the tensor, and count stored entries where those count positions.
-/// They give a plain tensor: a group without entries is not stored, and the fill of the result is what the operation
-/// gives for nothing. What chooses and moves elements, as `take` does, chooses from the whole tensor and keeps its
-/// fill. As an upstream gradient it is 0 where nothing is stored. An elementwise operation changes entries only: the
-/// fill of the result is that of the tensor, or the zero of the result's type where that is another.
+/// The view has the operations of the tensor, under the same names. They count stored entries instead of positions, and
+/// return a plain tensor. A group without entries is not stored; the fill of the result is the result of the operation
+/// for an empty group. Indexing and shape manipulation, such as `take`, select from the entire tensor and keep its
+/// fill. A stored view as an upstream gradient is 0 at unstored positions. An elementwise operation changes only
+/// entries: the result keeps the fill of the tensor. If the result has another type, its fill is the zero of this type.
 ///
 /// # Examples
 ///
@@ -51,14 +51,16 @@ impl<P: Pattern, T: Element> fmt::Debug for Stored<'_, P, T> {
 }
 
 impl<'a, P: Pattern, T: Element> Stored<'a, P, T> {
-    /// The tensor that this is a view of.
+    /// Returns the tensor of this view.
     pub fn tensor(&self) -> &'a Tensor<P, T> {
         self.tensor
     }
 }
 
 impl<P: Pattern, T: Element> Tensor<P, T> {
-    /// A view of the stored entries alone: see [`Stored`].
+    /// Returns the stored view, whose operations see only stored entries.
+    ///
+    /// See [`Stored`].
     #[doc(alias = "data")]
     #[doc(alias = "masked")]
     pub fn stored(&self) -> Stored<'_, P, T> {

@@ -16,32 +16,32 @@ use crate::tensor::csr::CsrTensor;
 use crate::tensor::erased::Erased;
 use crate::tensor::{Tensor, check_position};
 
-/// Rule for several triplets at one position.
+/// The rule for several triplets at one position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[doc(alias = "sum_duplicates")]
 pub enum Duplicates {
-    /// Their sum, formed from left to right in input order: `or` for `bool`; an integer that overflows is an error.
+    /// The sum, computed from left to right in input order. For `bool` it is `or`; an integer overflow is an error.
     #[default]
     Sum,
-    /// The first one in input order.
+    /// The first triplet in input order.
     First,
-    /// The last one in input order.
+    /// The last triplet in input order.
     Last,
-    /// The smallest; NaN if any is NaN, and `-0.0` below `0.0`. No operation on complex numbers.
+    /// The smallest value. NaN if any value is NaN; `-0.0` is below `0.0`. Not available for complex numbers.
     Min,
-    /// The greatest; NaN if any is NaN, and `0.0` above `-0.0`. No operation on complex numbers.
+    /// The largest value. NaN if any value is NaN; `0.0` is above `-0.0`. Not available for complex numbers.
     Max,
-    /// One if any is truthy, else zero. A lone entry stays as it is.
+    /// One if any value is nonzero, otherwise zero. A single triplet is unchanged.
     LogicalOr,
-    /// An error that names both.
+    /// An error that names two of the triplets.
     Error,
 }
 
 /// Entries in any order, with repetitions: the builder of tensors.
 ///
-/// Triplets are no tensor: no operation reads them. [`coalesce`](Triplets::coalesce) and
-/// [`coalesce_csr`](Triplets::coalesce_csr) sort them, say what becomes of repetitions, and give a tensor whose fill
-/// is zero, or the one named by [`with_fill`](Triplets::with_fill).
+/// Triplets are not a tensor: operations do not accept them. [`coalesce`](Triplets::coalesce) and
+/// [`coalesce_csr`](Triplets::coalesce_csr) sort the triplets, merge repetitions by the given rule, and return a
+/// tensor. Its fill is zero, or the fill that [`with_fill`](Triplets::with_fill) sets.
 ///
 /// # Examples
 ///
@@ -70,21 +70,23 @@ pub struct Triplets<T, I = u32> {
 }
 
 impl<T: Element> Triplets<T, u32> {
-    /// No triplets yet, for a tensor of `shape` with a fill of zero.
+    /// Constructs an empty list, for a tensor of `shape` with a fill of zero.
     ///
     /// # Errors
     ///
-    /// `AxisTooLong`: an axis does not fit `u32`; [`Triplets::new_with_index`] takes a wider type.
+    /// `AxisTooLong`: an axis does not fit `u32`; use [`Triplets::new_with_index`] for a wider type.
     pub fn new(shape: impl Into<Shape>) -> Result<Self> {
         Self::new_with_index(shape)
     }
 
-    /// Triplets from one coordinate array an axis and one value an entry, in any order.
+    /// Constructs triplets from one coordinate array per axis, and the values.
+    ///
+    /// The triplets may be in any order.
     ///
     /// # Errors
     ///
-    /// - `AxisTooLong`: an axis does not fit `u32`; [`Triplets::from_arrays_with_index`] takes a wider type;
-    /// - `LengthMismatch`: the number of arrays is not the rank, or an array is not as long as the values;
+    /// - `AxisTooLong`: an axis does not fit `u32`; use [`Triplets::from_arrays_with_index`] for a wider type;
+    /// - `LengthMismatch`: the number of arrays differs from the rank, or an array is not as long as the values;
     /// - `IndexOutOfBounds`: a coordinate is not below the length of its axis.
     ///
     /// # Examples
@@ -102,7 +104,7 @@ impl<T: Element> Triplets<T, u32> {
 }
 
 impl<T: Element, I: Index> Triplets<T, I> {
-    /// No triplets yet, with coordinates of type `I`.
+    /// Constructs an empty list with coordinates of type `I`.
     ///
     /// # Errors
     ///
@@ -123,12 +125,12 @@ impl<T: Element, I: Index> Triplets<T, I> {
         Ok(Triplets { shape, coords, values: Vec::new(), fill: T::ZERO })
     }
 
-    /// [`from_arrays`](Triplets::from_arrays) with coordinates of type `I`.
+    /// Constructs triplets with coordinates of type `I`, like [`from_arrays`](Triplets::from_arrays).
     ///
     /// # Errors
     ///
     /// - `AxisTooLong`: an axis does not fit `I`;
-    /// - `LengthMismatch`: the number of arrays is not the rank, or an array is not as long as the values;
+    /// - `LengthMismatch`: the number of arrays differs from the rank, or an array is not as long as the values;
     /// - `IndexOutOfBounds`: a coordinate is not below the length of its axis.
     pub fn from_arrays_with_index(shape: impl Into<Shape>, coords: Vec<Vec<I>>, values: Vec<T>) -> Result<Self> {
         let shape = shape.into();
@@ -141,16 +143,18 @@ impl<T: Element, I: Index> Triplets<T, I> {
         Ok(Triplets { shape, coords, values, fill: T::ZERO })
     }
 
-    /// The same triplets, for a tensor whose other positions hold `fill`. The fill is never added to an entry.
+    /// Sets the fill of the tensor: the value of all positions without a triplet.
+    ///
+    /// The fill is never added to an entry.
     pub fn with_fill(self, fill: T) -> Self {
         Triplets { fill, ..self }
     }
 
-    /// Room for `additional` more triplets.
+    /// Reserves memory for `additional` more triplets.
     ///
     /// # Errors
     ///
-    /// `OutOfMemory`: there is none.
+    /// `OutOfMemory`: allocation fails.
     ///
     /// ```
     /// use lacuna::{Error, Triplets};
@@ -169,8 +173,8 @@ impl<T: Element, I: Index> Triplets<T, I> {
     ///
     /// # Errors
     ///
-    /// - `RankMismatch`: there are not as many coordinates as axes;
-    /// - `IndexOutOfBounds`: one of them is not below the length of its axis. Nothing is appended.
+    /// - `RankMismatch`: the number of coordinates differs from the rank;
+    /// - `IndexOutOfBounds`: a coordinate is not below the length of its axis. Nothing is appended.
     #[doc(alias = "insert")]
     pub fn push(&mut self, coords: &[usize], value: T) -> Result<()> {
         check_position(&self.shape, coords, Some(self.values.len()))?;
@@ -182,13 +186,13 @@ impl<T: Element, I: Index> Triplets<T, I> {
         Ok(())
     }
 
-    /// Appends `(coordinates, value)` after `(coordinates, value)`: those of an iterator, or all entries of a tensor.
+    /// Appends all `(coordinates, value)` of an iterator or of a tensor.
     ///
-    /// `extend` does the same, and panics where this is an error.
+    /// `extend` does the same, but panics instead of returning an error.
     ///
     /// # Errors
     ///
-    /// Those of [`push`](Triplets::push), for the first entry that is refused; those before it are appended.
+    /// The error of [`push`](Triplets::push) for the first invalid entry. The entries before it are appended.
     ///
     /// ```
     /// use lacuna::{CooTensor, Duplicates, Triplets};
@@ -204,15 +208,16 @@ impl<T: Element, I: Index> Triplets<T, I> {
         entries.into_iter().try_for_each(|(coords, value)| self.push(coords.as_ref(), value))
     }
 
-    /// Triplets of `(coordinates, value)` after `(coordinates, value)`, for the smallest shape that holds them: each
-    /// axis is one longer than its largest coordinate, and 0 long where there is none.
+    /// Constructs triplets from `(coordinates, value)`, with the smallest shape.
     ///
-    /// `collect` does the same, and panics where this is an error.
+    /// The length of each axis is its largest coordinate plus 1, or 0 if there are no triplets.
+    ///
+    /// `collect` does the same, but panics instead of returning an error.
     ///
     /// # Errors
     ///
     /// - `AxisTooLong`: a coordinate does not fit `I`;
-    /// - `OutOfMemory`: there is no memory for the triplets.
+    /// - `OutOfMemory`: the allocation of the triplets fails.
     ///
     /// ```
     /// use lacuna::{Duplicates, Error, Triplets};
@@ -243,41 +248,41 @@ impl<T: Element, I: Index> Triplets<T, I> {
         Ok(triplets)
     }
 
-    /// The lengths of the axes.
+    /// Returns the lengths of the axes.
     pub fn shape(&self) -> &Shape {
         &self.shape
     }
 
-    /// The number of triplets, repetitions counted.
+    /// Returns the number of triplets, including repetitions.
     pub fn len(&self) -> usize {
         self.values.len()
     }
 
-    /// Returns whether there are no triplets.
+    /// Returns whether the list is empty.
     pub fn is_empty(&self) -> bool {
         self.values.is_empty()
     }
 
-    /// The coordinates of all triplets on one axis, in input order.
+    /// Returns the coordinates of all triplets on one axis, in input order.
     ///
     /// # Panics
     ///
-    /// If there is no such axis.
+    /// Panics if the axis does not exist.
     pub fn coords(&self, axis: usize) -> &[I] {
         &self.coords[axis]
     }
 
-    /// The values, in input order.
+    /// Returns the values, in input order.
     pub fn values(&self) -> &[T] {
         &self.values
     }
 
-    /// The value of every position without a triplet.
+    /// Returns the fill: the value of every position without a triplet.
     pub fn fill(&self) -> T {
         self.fill
     }
 
-    /// The shape, one coordinate array an axis, the values and the fill.
+    /// Returns the shape, one coordinate array per axis, the values and the fill.
     ///
     /// ```
     /// use lacuna::Triplets;
@@ -292,20 +297,22 @@ impl<T: Element, I: Index> Triplets<T, I> {
         (self.shape, self.coords, self.values, self.fill)
     }
 
-    /// The tensor in coordinate format. Triplets that are sorted and not repeated are moved, not copied.
+    /// Returns the tensor in coordinate format.
     ///
-    /// A sum that comes out zero stays stored. A value that stands alone is not changed by a bit.
+    /// Triplets that are sorted and not repeated are moved, not copied.
+    ///
+    /// A sum that is zero stays stored. A value that is not repeated stays bitwise identical.
     ///
     /// # Errors
     ///
-    /// - `Duplicate`: two share a position, with [`Duplicates::Error`];
+    /// - `Duplicate`: two triplets share a position, with [`Duplicates::Error`];
     /// - `SumOverflow`: a sum does not fit its integer type;
     /// - `NoOrder`: [`Duplicates::Min`] or `Max` of a complex type;
-    /// - `OutOfMemory`: the machine has no memory to sort them in.
+    /// - `OutOfMemory`: the allocation for sorting fails.
     ///
     /// # Complexity
     ///
-    /// O(n · rank) for sorted triplets, O(n · (rank + log n)) else.
+    /// O(n · rank) for sorted triplets, otherwise O(n · (rank + log n)).
     #[doc(alias = "sum_duplicates")]
     pub fn coalesce(self, duplicates: Duplicates) -> Result<CooTensor<T, I>> {
         let coords = self.coords.into_iter().map(AxisCoords::from).collect();
@@ -313,12 +320,12 @@ impl<T: Element, I: Index> Triplets<T, I> {
         Tensor::from_erased(listed.coalesce(duplicates)?)
     }
 
-    /// The tensor in compressed format.
+    /// Returns the tensor in compressed format.
     ///
     /// # Errors
     ///
-    /// Those of [`coalesce`](Triplets::coalesce), and `TooLarge` where the offsets of the lanes need more memory than
-    /// the larger of 1 GiB and 16 times the triplets.
+    /// The errors of [`coalesce`](Triplets::coalesce), and `TooLarge`: the offsets of the lanes need more memory than
+    /// the larger of 1 GiB and 16 times the memory of the tensor in coordinate format.
     pub fn coalesce_csr(self, duplicates: Duplicates) -> Result<CsrTensor<T, I>> {
         self.coalesce(duplicates)?.into_csr()
     }
@@ -409,11 +416,11 @@ fn merge_two<T: Element>(merged: T, value: T, duplicates: Duplicates) -> Option<
     }
 }
 
-/// [`Triplets::try_extend`], for those who know the entries.
+/// [`Triplets::try_extend`] for entries that are known to be valid.
 ///
 /// # Panics
 ///
-/// With its message, where that is an error: of a position that does not exist, or without memory.
+/// Panics with the message of the error: a position does not exist, or allocation fails.
 impl<C: AsRef<[usize]>, T: Element, I: Index> Extend<(C, T)> for Triplets<T, I> {
     #[track_caller]
     fn extend<E: IntoIterator<Item = (C, T)>>(&mut self, entries: E) {
@@ -421,11 +428,11 @@ impl<C: AsRef<[usize]>, T: Element, I: Index> Extend<(C, T)> for Triplets<T, I> 
     }
 }
 
-/// [`Triplets::try_from_entries`], for those who know the entries.
+/// [`Triplets::try_from_entries`] for entries that are known to be valid.
 ///
 /// # Panics
 ///
-/// With its message, where that is an error: of a coordinate that does not fit `I`, or without memory.
+/// Panics with the message of the error: a coordinate does not fit `I`, or allocation fails.
 impl<const N: usize, T: Element, I: Index> FromIterator<([usize; N], T)> for Triplets<T, I> {
     #[track_caller]
     fn from_iter<E: IntoIterator<Item = ([usize; N], T)>>(entries: E) -> Self {
@@ -436,7 +443,7 @@ impl<const N: usize, T: Element, I: Index> FromIterator<([usize; N], T)> for Tri
 impl<P: Pattern<Index = I>, T: Element, I: Index> TryFrom<&Tensor<P, T>> for Triplets<T, I> {
     type Error = Error;
 
-    /// Copies the entries, in row-major order; the fill stays.
+    /// Copies the entries, in row-major order; the fill is unchanged.
     fn try_from(tensor: &Tensor<P, T>) -> Result<Self> {
         let axes = tensor.pattern().any().axes()?.into_iter();
         let coords = axes.map(|axis| axis.in_width(I::WIDTH)?.into_vec()).collect::<Allocated<_>>()?;
