@@ -7,21 +7,25 @@ pub(crate) fn names_gzip(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("gz"))
 }
 
-/// How a file that is written is compressed.
+/// The compression of a file that is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Compression {
-    /// As the name of the file tells: by gzip where it ends in `.gz`; the members of an `.npz` are deflated, and all
-    /// else is written as it is.
+    /// The usual compression of the file name.
+    ///
+    /// A file whose name ends in `.gz` is compressed with gzip. The members of an `.npz` are deflated, and other files
+    /// are not compressed.
     #[default]
     Usual,
-    /// Not at all, the members of an `.npz` neither; by gzip still where the name ends in `.gz`.
+    /// No compression, also for the members of an `.npz`.
+    ///
+    /// A file whose name ends in `.gz` is still compressed with gzip.
     None,
-    /// By gzip, whatever the name; the members of an `.npz` are deflated.
+    /// Gzip for any file name; the members of an `.npz` are deflated.
     Gzip,
 }
 
 impl Compression {
-    /// This one for a file of that name.
+    /// Returns gzip if the file name ends in `.gz`, otherwise this compression.
     ///
     /// ```
     /// use lacuna::io::Compression;

@@ -8,15 +8,19 @@ use crate::base::error::{Error, Result};
 use crate::element::{DType, Element, Number};
 use crate::io::digits::print_digits;
 
-/// An [`Element`] that files hold: read from and printed as text, and as bytes in either byte order.
+/// An [`Element`] that files hold.
+///
+/// It can be read from text and printed as text, and as bytes in either byte order.
 pub trait FileElement: Element {
-    /// The kind that a `.npy` header names: `b i u f c`; `None` where numpy has no such type (`bfloat16`).
+    /// The kind in a `.npy` header: `b i u f c`; `None` if numpy does not have the type (`bfloat16`).
     const NPY_KIND: Option<char>;
 
-    /// The value that `text` says, all of it: integers in decimal; floats in decimal or scientific notation, `nan`,
-    /// `inf`, `-inf`; complex as `1+2j`; bool as `true`, `false`, `0` or `1`.
+    /// Parses a text as a value.
     ///
-    /// A decimal number beyond the largest float is an infinity; an integer that does not fit is `None`.
+    /// Integers are decimal. Floats are in decimal or scientific notation, or `nan`, `inf`, `-inf`. Complex numbers are
+    /// written as `1+2j`, bool as `true`, `false`, `0` or `1`. The result is `None` for any other text.
+    ///
+    /// A decimal number beyond the largest float is an infinity. An integer that does not fit is `None`.
     ///
     /// ```
     /// use lacuna::io::FileElement;
@@ -29,13 +33,13 @@ pub trait FileElement: Element {
         Self::parse_bytes(text.as_bytes())
     }
 
-    /// [`parse`](FileElement::parse) of bytes.
+    /// Parses bytes as a value, like [`parse`](FileElement::parse).
     fn parse_bytes(text: &[u8]) -> Option<Self>;
 
     /// Appends the shortest text that [`parse`](FileElement::parse) reads as the same value.
     fn print(self, text: &mut Vec<u8>);
 
-    /// Appends the text that an entry of a text file has: `bool` as 0 or 1, complex as two numbers.
+    /// Appends the text of an entry in a text file: `bool` as 0 or 1, complex as two numbers.
     fn print_entry(self, text: &mut Vec<u8>) {
         let start = text.len();
         self.print(text);
@@ -45,10 +49,12 @@ pub trait FileElement: Element {
         }
     }
 
-    /// The value that `size_of::<Self>()` bytes hold; `None` for a `bool` that is neither 0 nor 1.
+    /// Returns the value of `size_of::<Self>()` bytes.
+    ///
+    /// The result is `None` for a `bool` that is neither 0 nor 1.
     fn from_bytes(bytes: &[u8], big_endian: bool) -> Option<Self>;
 
-    /// Appends the bytes of the value, the least significant first.
+    /// Appends the bytes of the value in little-endian order.
     fn to_bytes(self, bytes: &mut Vec<u8>) {
         let start = bytes.len();
         bytes.extend_from_slice(bytemuck::bytes_of(&self));
@@ -168,7 +174,7 @@ fn print_float<T: Element + zmij::Float>(value: T, text: &mut Vec<u8>) {
     text.extend_from_slice(word.as_bytes());
 }
 
-/// A finite number that the type cannot hold is an infinity.
+/// Parses a finite number; a number that the type cannot hold is an infinity.
 #[cfg(feature = "half")]
 fn parse_half<T: crate::Float>(text: &[u8]) -> Option<T> {
     f64::parse_bytes(text).map(T::from_f64)

@@ -13,28 +13,28 @@ use crate::io::{mtx, npy, npz};
 pub enum FileFormat {
     /// Matrix Market, `.mtx`.
     MatrixMarket,
-    /// FROSTT's sparse tensors as text, `.tns`.
+    /// FROSTT's textual format of sparse tensors, `.tns`.
     Tns,
     /// A dense array of numpy, `.npy`.
     Npy,
-    /// An archive of arrays, `.npz`, as scipy and pydata/sparse lay it out.
+    /// An archive of arrays in the layout of scipy or pydata/sparse, `.npz`.
     Npz,
-    /// A table with a row for each entry, `.parquet`, or a folder of such tables.
+    /// A table with one row per entry, `.parquet`, or a folder of such tables.
     #[cfg(feature = "parquet")]
     Parquet,
 }
 
 impl FileFormat {
-    /// All of them.
+    /// All formats.
     #[cfg(not(feature = "parquet"))]
     pub const ALL: [FileFormat; 4] = [FileFormat::MatrixMarket, FileFormat::Tns, FileFormat::Npy, FileFormat::Npz];
 
-    /// All of them.
+    /// All formats.
     #[cfg(feature = "parquet")]
     pub const ALL: [FileFormat; 5] =
         [FileFormat::MatrixMarket, FileFormat::Tns, FileFormat::Npy, FileFormat::Npz, FileFormat::Parquet];
 
-    /// The extension of such files: `mtx`, `tns`, `npy`, `npz`, `parquet`.
+    /// Returns the extension: `mtx`, `tns`, `npy`, `npz` or `parquet`.
     pub const fn name(self) -> &'static str {
         match self {
             FileFormat::MatrixMarket => "mtx",
@@ -46,7 +46,7 @@ impl FileFormat {
         }
     }
 
-    /// The format of that extension, in either case.
+    /// Returns the format with the given extension, in upper or lower case.
     ///
     /// ```
     /// use lacuna::io::FileFormat;
@@ -64,9 +64,10 @@ impl FileFormat {
         !matches!(self, FileFormat::MatrixMarket | FileFormat::Tns | FileFormat::Npy)
     }
 
-    /// The format that the extension of a path names. A `.gz` after it is looked through, but for `.npz` and
-    /// `.parquet`, which are compressed by themselves. With the feature `parquet`, a path that ends in a separator
-    /// is that of a folder of tables.
+    /// Returns the format that the extension of a path names.
+    ///
+    /// A `.gz` after the extension is ignored, except for `.npz` and `.parquet`, which have their own compression. With
+    /// the feature `parquet`, a path that ends in a separator names a folder of tables.
     ///
     /// ```
     /// use lacuna::io::FileFormat;
@@ -87,8 +88,9 @@ impl FileFormat {
         }
     }
 
-    /// The format that the first bytes of a file tell. Those of gzip tell none; [`read_from`](crate::io::read_from)
-    /// looks behind them.
+    /// Returns the format that the first bytes of a file show.
+    ///
+    /// The first bytes of a gzip file do not show its format; [`read_from`](crate::io::read_from) inflates them first.
     ///
     /// ```
     /// use lacuna::io::FileFormat;

@@ -8,7 +8,9 @@ use hashbrown::HashTable;
 use crate::base::alloc::{self, AllocError, Allocated};
 use crate::base::error::Result;
 
-/// The labels of an axis: the numbers 0, 1, … stand for them, and each is looked up by the other.
+/// The labels of an axis, numbered 0, 1, … by position.
+///
+/// Each label can be found by its number, and each number by its label.
 ///
 /// ```
 /// use lacuna::io::{CsvColumns, Labelled, ReadOptions, read_csv_from};
@@ -33,11 +35,13 @@ pub struct Labels {
 }
 
 impl Labels {
-    /// These labels, in this order; one that was there before is left out, as by [`read_csv`](crate::io::read_csv).
+    /// Constructs labels in the given order; a repeated label is skipped.
+    ///
+    /// [`read_csv`](crate::io::read_csv) also skips repeated labels.
     ///
     /// # Errors
     ///
-    /// `OutOfMemory`.
+    /// `OutOfMemory`: allocation fails.
     ///
     /// # Examples
     ///
@@ -57,27 +61,29 @@ impl Labels {
         Ok(numbered)
     }
 
-    /// How many there are.
+    /// Returns the number of labels.
     pub fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// Returns whether there are no labels.
+    /// Returns whether the list is empty.
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
 
-    /// The number of a label, if it is one of these. O(length of the label).
+    /// Returns the number of a label, if the list has the label.
+    ///
+    /// The lookup takes O(length of the label).
     pub fn number(&self, label: &str) -> Option<usize> {
         self.numbers.find(self.hasher.hash_one(label), |&number| self.at(number) == label).copied()
     }
 
-    /// The label of a number, if there are as many.
+    /// Returns the label with the given number, if it exists.
     pub fn label(&self, number: usize) -> Option<&str> {
         (number < self.len()).then(|| self.at(number))
     }
 
-    /// The labels in the order of their numbers.
+    /// Returns the labels in the order of their numbers.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &str> {
         (0..self.len()).map(|number| self.at(number))
     }

@@ -1,8 +1,8 @@
-//! Files: Matrix Market (`.mtx`), FROSTT (`.tns`), `.npy`, `.npz`, Parquet and tables (`.csv`), read and written.
+//! Reading and writing files: `.mtx`, `.tns`, `.npy`, `.npz`, Parquet and `.csv`.
 //!
-//! [`read_coo`] and [`read_csr`] give a tensor of types known at compile time, whatever those of the file are.
-//! [`read`] gives an [`AnyTensor`], whose format and element type are those of the file unless [`ReadOptions`] ask for
-//! others; [`dispatch!`](crate::dispatch!) runs generic code on it. [`write()`] takes tensors of all these types.
+//! [`read_coo`] and [`read_csr`] return a tensor of static types, and convert the types of the file. [`read`] returns
+//! an [`AnyTensor`], with the format and the element type of the file, unless [`ReadOptions`] set others.
+//! [`dispatch!`](crate::dispatch!) runs generic code on it. [`write()`] accepts tensors of all these types.
 //!
 //! | file | read | written |
 //! | --- | --- | --- |
@@ -11,18 +11,18 @@
 //! | `.npy` | any rank, both byte orders, C and Fortran order | the dense array, below a limit |
 //! | `.npz` | scipy csr, csc, coo; pydata/sparse COO, GCXS | scipy for a matrix with fill of zero, otherwise pydata |
 //!
-//! With the feature `parquet`, `.parquet` holds any tensor as a table with a row for each entry; tables of others are
-//! read with [`ReadOptions::shape`] and the names of their columns.
+//! With the feature `parquet`, `.parquet` holds any tensor as a table with one row per entry. For tables written by
+//! other programs, set [`ReadOptions::shape`] and the names of their columns.
 //!
-//! A table of entries, `.csv`, is read by [`read_csv`] and written by [`write_csv`]: a column for each axis, whose
-//! labels become numbers, and one of values.
+//! [`read_csv`] and [`write_csv`] read and write tables of entries, `.csv`, with one column per axis and one column of
+//! values. The labels in the columns become the positions of the axes.
 //!
-//! Text and `.npy` files may be compressed with gzip (`.mtx.gz`, `.tns.gz`, `.npy.gz`): a reader knows by the first
-//! bytes, a writer by the extension or by [`WriteOptions::compression`].
+//! Text and `.npy` files may be compressed with gzip: `.mtx.gz`, `.tns.gz`, `.npy.gz`. A reader detects gzip by the
+//! first bytes. A writer uses gzip because of the extension or of [`WriteOptions::compression`].
 //!
-//! A reader trusts nothing in a header: memory grows with the bytes that arrive, never with a number that is claimed,
-//! and what is wrong is an [`Error::Format`](crate::Error::Format) that names the line, or the member and field.
-//! A writer to a path is all or nothing: it writes aside and renames.
+//! A reader does not trust the sizes in a header: its memory grows with the bytes that arrive. A damaged file is an
+//! [`Error::Format`](crate::Error::Format) that names the line, or the member and field. A writer first writes to a
+//! temporary file and renames it at the end, so the file is either complete or absent.
 //!
 //! # Examples
 //!

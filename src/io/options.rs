@@ -33,7 +33,7 @@ pub(crate) enum EntryOrder {
     Any,
 }
 
-/// How to read a file. The default takes everything from the file.
+/// The options for reading a file. By default, the file determines everything.
 ///
 /// # Examples
 ///
@@ -51,28 +51,40 @@ pub(crate) enum EntryOrder {
 #[derive(Clone, Default)]
 #[non_exhaustive]
 pub struct ReadOptions {
-    /// The format of the tensor. By default the file's own: compressed layouts give CSR (COO where the offsets of our
-    /// lanes would be out of proportion to the file), all others COO.
+    /// The format of the tensor.
+    ///
+    /// By default it is the format of the file: CSR for compressed layouts, otherwise COO. A compressed layout is read
+    /// as COO if the offsets of the lanes would be out of proportion to the file.
     pub format: Option<Format>,
-    /// The element type; a checked conversion from the file's.
+    /// The element type of the tensor; the elements of the file are converted and checked.
     pub dtype: Option<DType>,
-    /// The fill, as text in the element type of the result. For sparse layouts: what a gap means, zero by default. For
-    /// dense ones: the value that is left unstored; by default zero in `.npy`, nothing in a Matrix Market array.
-    /// An error for a file that names its own fill.
+    /// The fill, as text in the element type of the result.
+    ///
+    /// For sparse layouts it is the value of unstored positions: zero by default. For dense layouts it is the value
+    /// that is left unstored: zero by default in `.npy`, none in a Matrix Market array. If the file names its own fill,
+    /// this option is an error.
     pub fill: Option<String>,
-    /// The shape, for formats that do not state it; for the others, the one that the file must have.
+    /// The shape: required if the format does not state it, otherwise a check.
+    ///
+    /// If the file states its shape, the two shapes must be equal.
     pub shape: Option<Shape>,
-    /// The names of the columns of the coordinates, one per axis, and then that of the values, in a Parquet table that
-    /// does not say that it is a tensor. By default `indices_0`, `indices_1`, ... and `values`.
+    /// The names of the columns of a Parquet table that does not describe a tensor.
+    ///
+    /// The names are those of the coordinates, one per axis, and then the name of the values. By default they are
+    /// `indices_0`, `indices_1`, ... and `values`.
     #[cfg(feature = "parquet")]
     pub columns: Option<Vec<String>>,
-    /// The rule for entries that the file repeats: summed by default.
+    /// The rule for entries that the file repeats: their sum by default.
     pub duplicates: Duplicates,
-    /// The bytes that compressed input may inflate to, that a tensor may take in memory, and that an `.npz` which comes
-    /// as a stream may have. By default the larger of 64 MiB and 64 times the file for the first; for the second, where
-    /// a header could claim more than the file holds, 64 MiB and 16 bytes for each byte read; no limit for the third.
+    /// The memory limit in bytes.
+    ///
+    /// It limits three sizes, each with another default:
+    ///
+    /// - the inflated bytes of compressed input: the larger of 64 MiB and 64 times the file;
+    /// - the tensor in memory, if a header could claim more than the file has: 64 MiB, and 16 bytes per byte read;
+    /// - an `.npz` or a Parquet file from a stream: no limit.
     pub max_memory: Option<u64>,
-    /// The callback that is told how far the reading has come.
+    /// The callback that receives the number of bytes read so far.
     pub progress: Option<Progress>,
     /// True if only the header is read, as a tensor without entries.
     pub(crate) only_header: bool,
@@ -95,43 +107,47 @@ impl fmt::Debug for ReadOptions {
 }
 
 impl ReadOptions {
-    /// A tensor of that format, not of the file's own.
+    /// Sets the format of the tensor.
     pub fn format(self, format: Format) -> Self {
         ReadOptions { format: Some(format), ..self }
     }
 
-    /// Elements of that type, converted from the file's where they fit.
+    /// Sets the element type, to which the elements of the file are converted.
+    ///
+    /// An element that does not fit is an error.
     pub fn dtype(self, dtype: DType) -> Self {
         ReadOptions { dtype: Some(dtype), ..self }
     }
 
-    /// Sets what a gap means, or which value is left unstored, as text.
+    /// Sets the fill, as text: the value of unstored positions.
     pub fn fill(self, fill: impl Into<String>) -> Self {
         ReadOptions { fill: Some(fill.into()), ..self }
     }
 
-    /// The shape of a file that does not state it, or the one that the file must have.
+    /// Sets the shape of a file that does not state it, or checks its shape.
     pub fn shape(self, shape: impl Into<Shape>) -> Self {
         ReadOptions { shape: Some(shape.into()), ..self }
     }
 
-    /// The columns of a Parquet table that have the coordinates, and then that of the values.
+    /// Sets the names of the columns of a Parquet table.
+    ///
+    /// The names are those of the coordinates, one per axis, and then the name of the values.
     #[cfg(feature = "parquet")]
     pub fn columns<S: Into<String>>(self, names: impl IntoIterator<Item = S>) -> Self {
         ReadOptions { columns: Some(names.into_iter().map(Into::into).collect()), ..self }
     }
 
-    /// Sets what becomes of entries that the file repeats.
+    /// Sets the rule for entries that the file repeats.
     pub fn duplicates(self, duplicates: Duplicates) -> Self {
         ReadOptions { duplicates, ..self }
     }
 
-    /// No more than so many bytes.
+    /// Sets the memory limit in bytes.
     pub fn max_memory(self, bytes: u64) -> Self {
         ReadOptions { max_memory: Some(bytes), ..self }
     }
 
-    /// Tells how far the reading has come.
+    /// Sets the callback that receives the number of bytes read so far.
     pub fn progress(self, progress: Progress) -> Self {
         ReadOptions { progress: Some(progress), ..self }
     }
@@ -243,7 +259,7 @@ pub(crate) fn holds(dtype: DType) -> fn(Number) -> bool {
     dispatch_dtype!(dtype, T => |number| T::from_number(number).is_some(), else => |_| true)
 }
 
-/// How to write a file.
+/// The options for writing a file.
 ///
 /// # Examples
 ///
@@ -263,44 +279,50 @@ pub(crate) fn holds(dtype: DType) -> fn(Number) -> bool {
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct WriteOptions {
-    /// The bytes that a dense file may have: by default the larger of 1 GiB and 16 times the tensor's bytes.
+    /// The maximum number of bytes of a dense file.
+    ///
+    /// By default it is the larger of 1 GiB and 16 times the bytes of the tensor.
     pub max_memory: Option<u64>,
-    /// How the file is compressed.
+    /// The compression of the file.
     pub compression: Compression,
-    /// The entries of a part of a folder of Parquet: by default 16 Mi. A part has whole row groups, and one at least.
+    /// The number of entries of a part in a Parquet folder: by default 16 Mi.
+    ///
+    /// A part has complete row groups, at least one.
     #[cfg(feature = "parquet")]
     pub part_entries: Option<usize>,
-    /// The entries of a row group of Parquet, which is what a reader has in memory at once: by default 1 Mi.
+    /// The number of entries of a Parquet row group: 1 Mi by default and at most.
+    ///
+    /// A reader holds one row group in memory at a time.
     #[cfg(feature = "parquet")]
     pub group_entries: Option<usize>,
-    /// The callback that is told how far the writing has come.
+    /// The callback that receives the number of bytes written so far.
     pub progress: Option<Progress>,
 }
 
 impl WriteOptions {
-    /// No more than so many bytes, of a dense file.
+    /// Sets the maximum number of bytes of a dense file.
     pub fn max_memory(self, bytes: u64) -> Self {
         WriteOptions { max_memory: Some(bytes), ..self }
     }
 
-    /// Parts of a folder of Parquet with so many entries.
+    /// Sets the number of entries of a part in a Parquet folder.
     #[cfg(feature = "parquet")]
     pub fn part_entries(self, count: usize) -> Self {
         WriteOptions { part_entries: Some(count), ..self }
     }
 
-    /// Row groups of Parquet with so many entries.
+    /// Sets the number of entries of a Parquet row group.
     #[cfg(feature = "parquet")]
     pub fn group_entries(self, count: usize) -> Self {
         WriteOptions { group_entries: Some(count), ..self }
     }
 
-    /// That compression.
+    /// Sets the compression.
     pub fn compression(self, compression: Compression) -> Self {
         WriteOptions { compression, ..self }
     }
 
-    /// Tells how far the writing has come.
+    /// Sets the callback that receives the number of bytes written so far.
     pub fn progress(self, progress: Progress) -> Self {
         WriteOptions { progress: Some(progress), ..self }
     }

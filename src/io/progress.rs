@@ -8,13 +8,12 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use crate::base::error::Error;
 
-/// A function that is told the bytes read from a file, or written to it, so far.
+/// A callback that receives the number of bytes read or written so far.
 ///
-/// For a compressed file these are the bytes of the file, so that they compare with its length. Bytes that are read
-/// twice (the directory and the headers of an `.npz`) count twice. A call comes with each block, of some 64 KiB; it is
-/// made by the thread that reads, and the reading waits for it. Bytes that [`Chunks`](crate::lazy::Chunks) read in
-/// ranges are counted together; several threads may tell them at once, so that a smaller number can come behind a
-/// larger one.
+/// For a compressed file the bytes are those of the file, so you can compare them with its length. Bytes that are read
+/// twice count twice: the directory and the headers of an `.npz`. The reader calls the callback after each block of
+/// about 64 KiB, on its own thread, and waits for it. The bytes of all chunks that [`Chunks`](crate::lazy::Chunks) read
+/// are counted together. Several threads may call the callback at once, so a smaller number can follow a larger one.
 ///
 /// # Examples
 ///
@@ -37,7 +36,7 @@ use crate::base::error::Error;
 pub struct Progress(Arc<dyn Fn(u64) + Send + Sync>);
 
 impl Progress {
-    /// Calls `tell` with the bytes so far.
+    /// Constructs a progress that calls `tell` with the number of bytes so far.
     pub fn new(tell: impl Fn(u64) + Send + Sync + 'static) -> Self {
         Progress(Arc::new(tell))
     }

@@ -10,9 +10,9 @@ use crate::io::atomic_write::{self, ReplacementFile};
 
 /// Writes the file at `path` through a temporary file, which replaces the target after `write` has succeeded.
 ///
-/// A target is written directly if it is not a regular file, has no name any more, or is the output of this program.
-/// Links are followed. The new file has the permissions of the old file and, as far as the system allows, its owner and
-/// group. Temporary files of terminated processes in the folder are removed.
+/// A target is written directly in three cases: it is not a regular file, it was deleted, or it is the output of this
+/// program. Links are followed. The new file has the permissions of the old file and, as far as the system allows, its
+/// owner and group. Temporary files of terminated processes in the folder are removed.
 ///
 /// # Errors
 ///

@@ -19,14 +19,15 @@ use crate::lazy::{Engine, Lazy, On};
 use crate::tensor::coo::CooTensor;
 use crate::tensor::erased::SparseRef;
 
-/// A Parquet file, or a folder of them, as the beginning of a graph: it is read when the graph is computed, and by
-/// [`Chunks`](crate::lazy::Chunks) in parts.
+/// Returns a Parquet file, or a folder of them, as the source of a lazy graph.
 ///
-/// The options of [`Dataset::open`] are looked at, but for the element type, which is the one asked for.
+/// The file is read when the graph is computed. [`Chunks`](crate::lazy::Chunks) reads it in chunks.
+///
+/// The options of [`Dataset::open`] apply, except the element type, which is `T`.
 ///
 /// # Errors
 ///
-/// Those of [`Dataset::open`]; `AxisTooLong`: an axis does not fit `I`.
+/// The errors of [`Dataset::open`]; `AxisTooLong`: an axis does not fit `I`.
 ///
 /// # Examples
 ///
@@ -62,14 +63,16 @@ pub fn scan<T: FileElement, I: Index>(path: impl AsRef<Path>, options: &ReadOpti
 }
 
 impl<T: FileElement, I: Index, E: Engine> On<CooTensor<T, I>, E> {
-    /// Computes the value and writes it to Parquet: to a file, or to a folder as
-    /// [`DatasetWriter::create`](crate::io::DatasetWriter::create) has it. By [`Chunks`](crate::lazy::Chunks) it is
-    /// written range by range, and is never in memory as a whole if it comes in ranges of its first axis.
+    /// Computes the value and writes it to Parquet: to a file or to a folder.
+    ///
+    /// [`DatasetWriter::create`](crate::io::DatasetWriter::create) documents which paths are folders.
+    /// [`Chunks`](crate::lazy::Chunks) writes the value chunk by chunk. The value is never in memory as a whole, if it
+    /// can be computed in chunks along its first axis.
     ///
     /// # Errors
     ///
-    /// Those of [`collect`](On::collect) and of [`DatasetWriter`](crate::io::DatasetWriter). An error leaves no file
-    /// behind, and one that was there as it was.
+    /// The errors of [`collect`](On::collect) and of [`DatasetWriter`](crate::io::DatasetWriter). An error leaves no
+    /// new file, and leaves an existing file unchanged.
     ///
     /// # Examples
     ///

@@ -13,12 +13,14 @@ use crate::io::write::FileTensor;
 use crate::lazy::source::Held;
 use crate::lazy::{Engine, Lazy, On};
 
-/// A Parquet file, or a folder of them, as the beginning of a graph over values of types known at run time: what
-/// [`scan`](crate::io::scan) is for types known at compile time. The file is a tensor.
+/// Returns a Parquet file, or a folder of them, as a dynamically typed source.
+///
+/// It is the start of a lazy graph. The value is a tensor whose element type is that of the file.
+/// [`scan`](crate::io::scan) does the same with static types.
 ///
 /// # Errors
 ///
-/// Those of [`Dataset::open`](crate::io::Dataset::open).
+/// The errors of [`Dataset::open`](crate::io::Dataset::open).
 ///
 /// # Examples
 ///
@@ -50,12 +52,13 @@ pub fn scan_any(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Lazy<An
 }
 
 impl<E: Engine> On<AnyValue, E> {
-    /// Computes the value and writes it to Parquet, as [`sink`](On::sink) does for types known at compile time. Of an
-    /// array the file stores the elements that are not 0.
+    /// Computes the value and writes it to Parquet, as [`sink`](On::sink) does.
+    ///
+    /// The value is dynamically typed. If the value is an array, the file stores the elements that are not 0.
     ///
     /// # Errors
     ///
-    /// The same.
+    /// The errors of [`sink`](On::sink).
     pub fn sink_any(&self, path: impl AsRef<Path>, options: &WriteOptions) -> Result<()> {
         let Some(shape) = self.shape() else {
             let mut writer = DatasetWriter::create(path, options)?.within(self.memory());

@@ -24,7 +24,7 @@ pub(crate) trait FileValues: Sync {
     /// Appends the text of an entry in a text file.
     fn print_entry(&self, entry: usize, text: &mut Vec<u8>);
 
-    /// Appends the bytes of the values of some entries, the least significant byte of each first.
+    /// Appends the bytes of the values of some entries, each in little-endian order.
     fn append_bytes(&self, entries: Range<usize>, bytes: &mut Vec<u8>);
 
     /// Appends the bytes of the fill.

@@ -22,20 +22,21 @@ use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 use crate::tensor::erased::SparseRef;
 
-/// Writes a tensor to the file at `path`, in the format that its extension names; all or nothing. A `.gz` after the
-/// extension asks for gzip.
+/// Writes a tensor to the file at `path`, in the format of its extension.
 ///
-/// With the feature `parquet`, a path that ends in a separator, or a `.parquet` that is a folder, becomes a folder of
-/// tables: see [`DatasetWriter`](crate::io::DatasetWriter).
+/// If the extension is followed by `.gz`, the file is compressed with gzip. The file appears only if writing succeeds.
+///
+/// With the feature `parquet`, the tensor is written as a folder of tables in two cases: the path ends in a separator,
+/// or it names an existing folder with the extension `.parquet`. See [`DatasetWriter`](crate::io::DatasetWriter).
 ///
 /// # Errors
 ///
 /// - `Io`: the file cannot be written;
-/// - `Format`: the extension names no format;
-/// - `NotRepresentable`: the format cannot hold the tensor; one that can is named;
-/// - `TooLarge`: the dense file would have more bytes than [`WriteOptions::max_memory`].
+/// - `Format`: the extension does not name a format;
+/// - `NotRepresentable`: the format cannot hold the tensor; the error names a format that can;
+/// - `TooLarge`: the dense file would be larger than [`WriteOptions::max_memory`].
 ///
-/// An error leaves no file behind, and one that was there as it was.
+/// An error leaves no new file, and leaves an existing file unchanged.
 #[doc(alias = "mmwrite")]
 #[doc(alias = "save_npz")]
 #[doc(alias = "save")]
@@ -57,11 +58,13 @@ fn write_file(path: &Path, tensor: &dyn FileTensor, options: &WriteOptions) -> R
     save(path, |file| write_stream(file, format, tensor, &options))
 }
 
-/// Writes a tensor to a stream, compressed as [`WriteOptions::compression`] says.
+/// Writes a tensor to a stream.
+///
+/// [`WriteOptions::compression`] sets the compression.
 ///
 /// # Errors
 ///
-/// Those of [`write()`]; what was written before the error stays.
+/// The errors of [`write()`]. The bytes that were written before the error remain.
 pub fn write_to(
     mut writer: impl Write,
     format: FileFormat,
@@ -100,10 +103,11 @@ fn write_watched(
     Ok(writer.flush()?)
 }
 
-/// The tensors that a file can hold: of either format, of types known at compile time, and [`AnyTensor`]. The trait is
-/// sealed.
+/// The tensors that a file can hold: [`Tensor`] in both formats, and [`AnyTensor`].
+///
+/// The trait is sealed.
 pub trait FileTensor: Sealed {
-    /// Writes the tensor; the caller compresses the bytes, or not.
+    /// Writes the tensor; the caller may compress the bytes.
     #[doc(hidden)]
     fn write_plain(&self, writer: &mut dyn Write, format: FileFormat, options: &WriteOptions) -> Result<()>;
 
@@ -115,14 +119,17 @@ pub trait FileTensor: Sealed {
 
 #[cfg(feature = "parquet")]
 impl parquet::DatasetWriter {
-    /// Writes the entries of `piece` behind those that were pushed before.
+    /// Writes the entries of `piece` after the entries that were pushed before.
     ///
     /// # Errors
     ///
-    /// - `ShapeMismatch`, `TypesDiffer`, `FillsDiffer`: the piece is of another shape, element type or fill than the
-    ///   first one; `NotSorted`: its first entry does not come behind the last one; then the piece is not there, and
-    ///   others may be pushed;
-    /// - `Io`, `OutOfMemory`: writing failed; then there is no going on.
+    /// - `ShapeMismatch`, `TypesDiffer`, `FillsDiffer`: shape, element type or fill differs from the earlier
+    ///   chunks;
+    /// - `NotSorted`: the first entry of the chunk is not after the last entry so far;
+    /// - `Io`, `OutOfMemory`: writing failed.
+    ///
+    /// After `Io` or `OutOfMemory`, the writer rejects further chunks. After the other errors the chunk is not written,
+    /// and you can push another chunk.
     pub fn push(&mut self, piece: &impl FileTensor) -> Result<()> {
         piece.push_to(self)
     }

@@ -16,7 +16,7 @@ use crate::tensor::Tensor;
 use crate::tensor::coo::CooTensor;
 use crate::tensor::erased::Erased;
 
-/// Which columns of a `.csv` file make the axes, and which one has the values.
+/// The columns of a `.csv` file that have the labels and the values.
 ///
 /// ```
 /// use lacuna::io::CsvColumns;
@@ -29,33 +29,36 @@ use crate::tensor::erased::Erased;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CsvColumns {
-    /// The names of the columns that have the labels, an axis each.
+    /// The names of the columns that have the labels, one column per axis.
     pub axes: Vec<String>,
-    /// The name of the column that has the values; without one each record has the value 1.
+    /// The name of the column that has the values.
+    ///
+    /// Without this column, each record has the value 1.
     pub value: Option<String>,
     /// The byte between two fields: a comma by default.
     pub delimiter: u8,
 }
 
 impl CsvColumns {
-    /// An axis for each of these columns, and the value 1 for each record.
+    /// Selects one column per axis; each record has the value 1.
     pub fn new<S: Into<String>>(axes: impl IntoIterator<Item = S>) -> Self {
         CsvColumns { axes: axes.into_iter().map(Into::into).collect(), value: None, delimiter: b',' }
     }
 
-    /// The values from the column of that name.
+    /// Sets the column that has the values.
     pub fn value(self, name: impl Into<String>) -> Self {
         CsvColumns { value: Some(name.into()), ..self }
     }
 
-    /// Another byte between two fields.
+    /// Sets the byte between two fields.
     pub fn delimiter(self, delimiter: u8) -> Self {
         CsvColumns { delimiter, ..self }
     }
 }
 
-/// A tensor, and what the numbers on its axes stand for: what [`read_csv`](crate::io::read_csv) gives, and
-/// [`write_csv`](crate::io::write_csv) takes.
+/// A tensor with labels for the positions of its axes.
+///
+/// [`read_csv`](crate::io::read_csv) returns it, and [`write_csv`](crate::io::write_csv) accepts it.
 #[must_use]
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
@@ -67,12 +70,12 @@ pub struct Labelled<T: Element, I: Index = u32> {
 }
 
 impl<T: Element, I: Index> Labelled<T, I> {
-    /// Returns a tensor with labels for each axis, for [`write_csv`](crate::io::write_csv).
+    /// Constructs a tensor with labels for each axis, for [`write_csv`](crate::io::write_csv).
     ///
     /// # Errors
     ///
-    /// - `RankMismatch`: there are more or fewer lists of labels than axes;
-    /// - `LengthMismatch`: an axis has another length than its list.
+    /// - `RankMismatch`: the number of lists of labels differs from the rank;
+    /// - `LengthMismatch`: the length of an axis differs from the length of its list.
     ///
     /// # Examples
     ///
@@ -104,11 +107,11 @@ impl<T: Element, I: Index> Labelled<T, I> {
         Ok(Labelled { tensor: Tensor::from_erased(tensor)?, labels })
     }
 
-    /// The coordinates of the position with these labels, one for each axis.
+    /// Returns the coordinates of the position with these labels, one label per axis.
     ///
     /// # Errors
     ///
-    /// - `RankMismatch`: there are more or fewer labels than axes;
+    /// - `RankMismatch`: the number of labels differs from the rank;
     /// - `Argument`: an axis does not have its label.
     pub fn coords(&self, labels: &[&str]) -> Result<Vec<usize>> {
         let (expected, found) = (self.labels.len(), labels.len());
@@ -118,26 +121,28 @@ impl<T: Element, I: Index> Labelled<T, I> {
         labels.iter().enumerate().map(|(axis, label)| number_of(&self.labels[axis], "coords", axis, label)).collect()
     }
 
-    /// The element at these labels, stored or not.
+    /// Returns the element at these labels, stored or not.
     ///
     /// # Errors
     ///
-    /// Those of [`coords`](Labelled::coords).
+    /// The errors of [`coords`](Labelled::coords).
     pub fn get(&self, labels: &[&str]) -> Result<T> {
         self.tensor.get(&self.coords(labels)?)
     }
 
-    /// The same table with the labels of an axis in another order, and with more of them: where none of its records
-    /// stood it holds the fill.
+    /// Returns the same table with other labels on an axis.
     ///
-    /// Each file numbers its labels by itself. So two tables are brought to the same labels before they are joined or
-    /// compared, and sorted labels make ranges of them slices.
+    /// `labels` has all labels of the axis, in any order, and may have more. Positions with a new label have the value
+    /// of the fill.
+    ///
+    /// Each file numbers its labels independently. So give two tables the same labels before you concatenate or compare
+    /// them. If the labels are sorted, a range of labels is a slice.
     ///
     /// # Errors
     ///
-    /// - `AxisOutOfRange`: there is no such axis;
-    /// - `Argument`: a label of the axis is not among the new ones;
-    /// - those of [`take_axis`](crate::take_axis).
+    /// - `AxisOutOfRange`: the axis does not exist;
+    /// - `Argument`: a label of the axis is missing in `labels`;
+    /// - the errors of [`take_axis`](crate::take_axis).
     ///
     /// # Examples
     ///
@@ -169,13 +174,13 @@ impl<T: Element, I: Index> Labelled<T, I> {
         Ok(self.with_axis(at, self.tensor.pad(widths)?.take_axis(from, at)?, labels.clone()))
     }
 
-    /// The part of the table that has these labels on an axis, in this order.
+    /// Returns the part of the table with these labels on an axis, in this order.
     ///
     /// # Errors
     ///
-    /// - `AxisOutOfRange`: there is no such axis;
-    /// - `Argument`: the axis does not have a label, or it is asked for twice;
-    /// - those of [`take_axis`](crate::take_axis).
+    /// - `AxisOutOfRange`: the axis does not exist;
+    /// - `Argument`: the axis does not have a label, or a label is repeated;
+    /// - the errors of [`take_axis`](crate::take_axis).
     ///
     /// # Examples
     ///
@@ -197,15 +202,17 @@ impl<T: Element, I: Index> Labelled<T, I> {
         Ok(self.with_axis(at, self.tensor.take_axis(numbers, at)?, chosen))
     }
 
-    /// The part of the table from one label of an axis to another, in the order in which the labels stand: that in
-    /// which they were read, or were brought to by [`with_labels`](Labelled::with_labels). `"a"..="c"` has the last one
-    /// too, `"a".."c"` has not; where one end is left open, it goes to the first or the last label.
+    /// Returns the part of the table between two labels of an axis.
+    ///
+    /// The order of the labels is the order in which they were read, or the order of
+    /// [`with_labels`](Labelled::with_labels). `"a"..="c"` includes the last label, `"a".."c"` does not. An open end of
+    /// the range is the first or the last label.
     ///
     /// # Errors
     ///
-    /// - `AxisOutOfRange`: there is no such axis;
+    /// - `AxisOutOfRange`: the axis does not exist;
     /// - `Argument`: the axis does not have a label, or the range ends before it starts;
-    /// - those of [`slice`](crate::slice).
+    /// - the errors of [`slice`](crate::slice).
     ///
     /// # Examples
     ///

@@ -27,26 +27,27 @@ use crate::tensor::erased::Erased;
 /// The number of records between two checks of the memory.
 const BETWEEN_LOOKS: usize = 1 << 10;
 
-/// Reads the `.csv` file at `path`: each record is an entry, at the numbers of its labels.
+/// Reads the `.csv` file at `path` as a tensor with labels.
 ///
-/// The first record names the columns. A label gets the next number of its axis where it is seen first, so the same
-/// file gives the same numbers; [`Labels`] look both up. Fields may be quoted, as RFC 4180 has it, and hold delimiters
-/// and ends of lines then. A file that is compressed with gzip is inflated.
+/// Each record is an entry, at the indices of its labels.
 ///
-/// The options `duplicates`, `fill`, `shape`, `max_memory` and `progress` count. A `shape` may be longer than there are
-/// labels. Records at one place are summed, unless `duplicates` asks for something else.
+/// The first record names the columns. A label that is new gets the next index of its axis, so the same file always
+/// results in the same indices. [`Labels`] converts between labels and indices. Fields may be quoted as in RFC 4180; a
+/// quoted field may contain delimiters and line ends. A file that is compressed with gzip is inflated.
+///
+/// The options `duplicates`, `fill`, `shape`, `max_memory` and `progress` apply. An axis of `shape` may be longer than
+/// the number of its labels. Records at the same position are summed, unless `duplicates` sets another rule.
 ///
 /// # Errors
 ///
 /// - `Io`: the file cannot be read;
-/// - `Format`, with the line on which the record begins: a column that is not there or there twice, a record of more or
-///   fewer fields than the first one, a label that is no UTF-8, a value that is none of type `T`, more labels than the
-///   shape has room for, a record of more than a megabyte, a quote that is never
-///   closed, text after a closing quote, and with [`Duplicates::Error`](crate::Duplicates::Error) two
-///   of one place;
-/// - `AxisTooLong`: there are more labels than `I` counts;
+/// - `Format`, with the first line of the record: a column is missing or repeated; a record has more or fewer fields
+///   than the first one; a label is not UTF-8; a value is not of type `T`; there are more labels than the shape allows;
+///   a record is longer than a megabyte; a quote is never closed; text follows a closing quote; or two records have the
+///   same position under [`Duplicates::Error`](crate::Duplicates::Error);
+/// - `AxisTooLong`: an axis has more labels than fit `I`;
 /// - `TooLarge`: the tensor and its labels take more memory than [`ReadOptions::max_memory`] allows;
-/// - those of [`Triplets::coalesce`](crate::Triplets::coalesce), `OutOfMemory` among them.
+/// - the errors of [`Triplets::coalesce`](crate::Triplets::coalesce), such as `OutOfMemory`.
 ///
 /// # Examples
 ///
@@ -78,11 +79,11 @@ pub fn read_csv<T: FileElement, I: Index>(
     read().map_err(|error: Error| error.in_file(path))
 }
 
-/// [`read_csv`] of a stream.
+/// Reads a stream as a tensor with labels, like [`read_csv`].
 ///
 /// # Errors
 ///
-/// Those of [`read_csv`].
+/// The errors of [`read_csv`].
 ///
 /// ```
 /// use lacuna::io::{CsvColumns, Labelled, ReadOptions, read_csv_from};

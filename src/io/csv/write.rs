@@ -17,21 +17,23 @@ use crate::io::progress::Watched;
 use crate::io::save::save;
 use crate::tensor::erased::SparseRef;
 
-/// Writes a table to the `.csv` file at `path`, all or nothing: a record for each entry, with its labels in the columns
-/// named and its value in that of the values. A `.gz` after the extension asks for gzip.
+/// Writes a table with labels to the `.csv` file at `path`.
 ///
-/// [`read_csv`](crate::io::read_csv) reads the same element at the same labels. It numbers labels anew, in the order in
-/// which they are seen, and knows none that has no entry.
+/// Each entry is a record with its labels and its value, in the named columns. If the extension is followed by `.gz`,
+/// the file is compressed with gzip. The file appears only if writing succeeds.
+///
+/// [`read_csv`](crate::io::read_csv) reads the same elements at the same labels. It numbers the labels anew, in the
+/// order of their first use; labels without entries are lost.
 ///
 /// # Errors
 ///
 /// - `Io`: the file cannot be written;
-/// - `Argument`: there are not as many columns as axes, or two of one name; what stands between two fields is a quote
-///   or the end of a line; an axis has no label for an entry;
-/// - `NotRepresentable`: the fill is not zero; without a column of values, a value is not 1; a record would be longer
-///   than a megabyte.
+/// - `Argument`: the number of columns differs from the rank, or a name is repeated; the delimiter is a quote or a line
+///   end; an entry does not have a label on some axis;
+/// - `NotRepresentable`: the fill is not zero; a value is not 1, but `columns` does not name a column of values; a
+///   record is longer than a megabyte.
 ///
-/// An error leaves no file behind, and one that was there as it was.
+/// An error leaves no new file, and leaves an existing file unchanged.
 ///
 /// # Examples
 ///
@@ -59,11 +61,13 @@ pub fn write_csv<T: FileElement, I: Index>(
     save(path, |file| write_csv_to(file, table, columns, &options))
 }
 
-/// [`write_csv`] to a stream, compressed as [`WriteOptions::compression`] says.
+/// Writes a table with labels to a stream, like [`write_csv`].
+///
+/// [`WriteOptions::compression`] sets the compression.
 ///
 /// # Errors
 ///
-/// Those of [`write_csv`]; what was written before the error stays.
+/// The errors of [`write_csv`]. The bytes that were written before the error remain.
 pub fn write_csv_to<T: FileElement, I: Index>(
     writer: impl Write,
     table: &Labelled<T, I>,

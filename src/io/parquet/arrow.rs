@@ -178,16 +178,20 @@ fn converted(
 }
 
 impl<P: Pattern, T: FileElement> Tensor<P, T> {
-    /// The entries as Arrow's record batch: a row for each, in the columns that a table in Parquet has (`indices_0`,
-    /// ...,
-    /// `values`), with shape, element type and fill in the schema's metadata.
+    /// Returns the entries as an Arrow record batch, with one row per entry.
     ///
-    /// Values and coordinates are shared, not copied; of `bool`, `bf16` and complex numbers, which Arrow has in another
-    /// form, and of the rows of a tensor in compressed format, they are written out, as coordinates of `usize` are.
+    /// The columns have the names of a Parquet table: `indices_0`, ..., `values`. The metadata of the schema has shape,
+    /// element type and fill.
+    ///
+    /// Values and coordinates are shared with Arrow if possible. They are copied in three cases:
+    ///
+    /// - values of `bool`, `bf16` or a complex type, which Arrow stores in another form;
+    /// - the rows of a tensor in compressed format;
+    /// - coordinates of type `usize`.
     ///
     /// # Errors
     ///
-    /// `NotRepresentable`: more than 64 axes; `OutOfMemory`.
+    /// `NotRepresentable`: the rank is above 64; `OutOfMemory`: allocation fails.
     ///
     /// # Examples
     ///
@@ -233,21 +237,22 @@ fn batch_of<T: FileElement>(x: SparseRef<'_, T>) -> Result<RecordBatch> {
 }
 
 impl<T: FileElement, I: Index> CooTensor<T, I> {
-    /// The tensor whose entries are the rows of a record batch: what
-    /// [`to_record_batch`](Tensor::to_record_batch) gives, or any columns that are named by
-    /// [`ReadOptions::columns`](crate::io::ReadOptions::columns), with
+    /// Constructs a tensor whose entries are the rows of a record batch.
+    ///
+    /// The batch is the result of [`to_record_batch`](Tensor::to_record_batch). For any other batch, name the columns
+    /// with [`ReadOptions::columns`](crate::io::ReadOptions::columns), and set
     /// [`ReadOptions::shape`](crate::io::ReadOptions::shape).
     ///
-    /// The columns are taken without a copy where nobody else has them, they were a `Vec` and are of the types asked
-    /// for;
-    /// the values must be of the type `T`. Rows that do not say that they are a tensor may be in any order and repeat.
+    /// A column is moved instead of copied if it is not shared, was created from a `Vec`, and has the requested type.
+    /// The values must have the type `T`. If the batch does not describe a tensor, its rows may be in any order and may
+    /// repeat.
     ///
     /// # Errors
     ///
-    /// - `Format`: a column is missing, of another type, or has nulls; the batch does not say a shape, and none is
-    ///   given;
-    /// - `ShapeMismatch`: it says another one;
-    /// - those of [`CooPattern::new`] and of [`Triplets::coalesce`].
+    /// - `Format`: a column is missing, has another type, or has nulls; or neither the batch nor the options state a
+    ///   shape;
+    /// - `ShapeMismatch`: the shape of the batch differs from the shape in the options;
+    /// - the errors of [`CooPattern::new`] and of [`Triplets::coalesce`].
     pub fn from_record_batch(batch: RecordBatch, options: &ReadOptions) -> Result<Self> {
         Tensor::from_erased(read_batch(batch, IndexKind::of::<I>(), options)?)
     }
@@ -268,7 +273,7 @@ fn read_batch<T: FileElement>(batch: RecordBatch, of: IndexKind, options: &ReadO
     let axes = axes.iter().map(|name| column(&batch, name)).collect::<Result<Vec<_>>>()?;
     let parts = part_names(T::DTYPE, &name);
     let parts = parts.iter().map(|name| column(&batch, name)).collect::<Result<Vec<_>>>()?;
-    // Columns without another owner can be moved from here on.
+    // Columns that are not shared can be moved from here on.
     drop(batch);
     let mut coords = Vec::new();
     for (axis, array) in axes.into_iter().enumerate() {

@@ -14,7 +14,9 @@ use crate::dispatch_dtype;
 use crate::dynamic::{AnyTensor, no_such};
 use crate::io::element::FileElement;
 
-/// The pieces of a [`Dataset`], in row-major order: what [`Dataset::pieces`] gives.
+/// An iterator over the chunks of a [`Dataset`], in row-major order.
+///
+/// [`Dataset::pieces`] returns it.
 pub struct Pieces<'d> {
     dataset: &'d Dataset,
     /// The box whose entries are requested, which is a part of axis 0 only; `None` for all entries.
@@ -46,25 +48,28 @@ struct OpenPart<'d> {
 }
 
 impl Dataset {
-    /// The entries in row-major order, piece by piece: tensors in coordinate format, of the shape, element type and
-    /// fill of the whole, each with the entries of one row group, or of a part of one where reading it would take more
-    /// than `memory` bytes. One page, of some 20 000 entries, is in memory in any case.
+    /// Returns an iterator over the entries in chunks, in row-major order.
     ///
-    /// Each page is compared with its checksum before its entries are in a piece, if it has one. What the files say of
-    /// all their entries is compared while they are read: the last piece of a part comes only if it holds what the
-    /// manifest says. After an error there are no more pieces.
+    /// A chunk is a tensor in coordinate format, with the shape, element type and fill of the dataset. It has the
+    /// entries of one row group, or fewer if the row group needs more than `memory` bytes. One page of about 20 000
+    /// entries is in memory in any case.
+    ///
+    /// If a page has a checksum, it is compared before its entries are returned. The entries of each part are also
+    /// compared with the facts in the manifest. The last chunk of a part is returned only if these facts agree. After
+    /// an error the iterator ends.
     pub fn pieces(&self, memory: u64) -> Pieces<'_> {
         Pieces::new(self, None, memory)
     }
 
-    /// The entries whose coordinate on axis 0 lies in `rows`, as [`pieces`](Dataset::pieces) gives them. Parts, row
-    /// groups and pages that have none are not read; so the sum of the hashes of all entries of a part is not compared
-    /// unless the part is read whole.
+    /// Returns the entries whose coordinate on axis 0 is in `rows`, in chunks.
+    ///
+    /// The chunks are like those of [`pieces`](Dataset::pieces). Parts, row groups and pages without such entries are
+    /// not read. The hashes of a part are compared only if the part is read in full.
     ///
     /// # Errors
     ///
-    /// - `RankMismatch`: the tensor has no axis;
-    /// - `SliceOutOfRange`: the rows are none of axis 0.
+    /// - `RankMismatch`: the rank of the tensor is 0;
+    /// - `SliceOutOfRange`: `rows` is out of the range of axis 0.
     pub fn pieces_within(&self, rows: Range<usize>, memory: u64) -> Result<Pieces<'_>> {
         let mut ranges: Vec<Range<usize>> = self.shape().iter().map(|&length| 0..length).collect();
         match ranges.first_mut() {
@@ -92,7 +97,7 @@ impl<'d> Pieces<'d> {
         Pieces { dataset, ranges, share: (0, 1), are_hashed: false, most, next: 0, open: None, last: None, told: 0 }
     }
 
-    /// Returns the next chunk, which may have no entries.
+    /// Returns the next chunk, which may be empty.
     fn piece(&mut self) -> Result<Option<(AnyTensor, Vec<u64>)>> {
         loop {
             if let Some(open) = &mut self.open {
@@ -203,7 +208,7 @@ fn share_of(rows: usize, (part, of): (usize, usize)) -> Range<usize> {
     end(part)..end(part + 1)
 }
 
-/// A piece without entries is left out.
+/// Returns the next chunk; chunks without entries are skipped.
 impl Iterator for Pieces<'_> {
     type Item = Result<AnyTensor>;
 

@@ -23,14 +23,16 @@ use crate::element::{DType, Number};
 use crate::io::options::{EntryOrder, ReadOptions};
 use crate::io::progress::Watched;
 
-/// A tensor that lies in Parquet, in one file or in a folder of parts, of which nothing but the header is in memory.
+/// A tensor in Parquet, in one file or in a folder of parts.
 ///
-/// [`pieces`](Dataset::pieces) reads its entries piece by piece, in as much memory as it is told;
-/// [`DatasetWriter`](crate::io::DatasetWriter) writes such a tensor piece by piece.
-/// [`read`](crate::io::read()) and [`read_slice`](crate::io::read_slice) take a folder as they take a file.
+/// Only its header is in memory.
 ///
-/// A folder is a tensor by its manifest, `_lacuna.json`, which names the parts and is written last: one whose writing
-/// did not end has none, and is refused.
+/// [`pieces`](Dataset::pieces) reads the entries in chunks within a given memory.
+/// [`DatasetWriter`](crate::io::DatasetWriter) writes such a tensor in chunks. [`read`](crate::io::read()) and
+/// [`read_slice`](crate::io::read_slice) accept a folder like a file.
+///
+/// A folder is a tensor if it has a manifest, `_lacuna.json`. The manifest names the parts and is written last. A
+/// folder without a manifest, for example because its writer was interrupted, is rejected.
 ///
 /// # Examples
 ///
@@ -70,16 +72,15 @@ pub struct Dataset {
 impl Dataset {
     /// Opens the file or the folder at `path`.
     ///
-    /// The element type, the shape (that it must have), the limit of memory and who is told of the progress are taken
-    /// from the options.
+    /// The options set the element type, the required shape, the memory limit, and the callback for the progress.
     ///
     /// # Errors
     ///
-    /// - `Io`: it cannot be read;
-    /// - `Format`: it is no Parquet; it does not say that it is a tensor, so that nothing tells the order of its rows
-    ///   ([`read`](crate::io::read()) and [`write`](crate::io::write()) make a file of it that does); the manifest
-    ///   lies;
-    /// - `ShapeMismatch`: the shape is not the one asked for.
+    /// - `Io`: the file or folder cannot be read;
+    /// - `Format`: the file is not Parquet; it does not describe a tensor, so the order of its rows is unknown; or the
+    ///   manifest is wrong. To convert a file that does not describe a tensor, use [`read`](crate::io::read()) and
+    ///   [`write`](crate::io::write());
+    /// - `ShapeMismatch`: the shape differs from the shape in the options.
     pub fn open(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Dataset> {
         let path = path.as_ref();
         let dataset = if path.is_dir() { Dataset::of_folder(path, options) } else { Dataset::of_file(path, options) };
@@ -132,12 +133,12 @@ impl Dataset {
         Dataset { told: Some(Arc::default()), ..self }
     }
 
-    /// The lengths of the axes.
+    /// Returns the lengths of the axes.
     pub fn shape(&self) -> &Shape {
         &self.described.shape
     }
 
-    /// The element type of the pieces: the one that the options ask for, or else that of the files.
+    /// Returns the element type of the chunks: that of the options or of the files.
     pub fn dtype(&self) -> DType {
         self.options.dtype.unwrap_or(self.dtype)
     }
@@ -152,16 +153,16 @@ impl Dataset {
         self.dtype
     }
 
-    /// The value of every position that is not stored.
+    /// Returns the fill: the value of every unstored position.
     ///
     /// # Errors
     ///
-    /// `Cast`: it does not fit the element type that the options ask for.
+    /// `Cast`: the fill does not fit the element type in the options.
     pub fn fill(&self) -> Result<Number> {
         Ok(self.header()?.fill())
     }
 
-    /// The number of stored entries.
+    /// Returns the number of stored entries.
     pub fn nnz(&self) -> u64 {
         self.described.extent.as_ref().map_or(0, |extent| extent.entries)
     }
@@ -181,11 +182,11 @@ impl Dataset {
         (self.dtype, self.described.checksum())
     }
 
-    /// The tensor without its entries: shape, element type and fill.
+    /// Returns the tensor without its entries: shape, element type and fill.
     ///
     /// # Errors
     ///
-    /// Those of [`fill`](Dataset::fill).
+    /// The errors of [`fill`](Dataset::fill).
     pub fn header(&self) -> Result<AnyTensor> {
         let header = dispatch_dtype!(self.dtype, T => {
             tensor_of::<T>(&self.described, true, None, Vec::new(), &self.options)
@@ -193,7 +194,7 @@ impl Dataset {
         header.cast(self.dtype())
     }
 
-    /// The bytes of all files.
+    /// Returns the number of bytes of all files.
     pub fn bytes(&self) -> u64 {
         self.parts.iter().fold(0, |bytes, part| bytes.saturating_add(part.bytes))
     }
@@ -248,8 +249,8 @@ impl Dataset {
     }
 
     /// Calls `visit` with the smallest and largest coordinate on axis 0, and the number of entries, of each page that
-    /// may meet `rows`. The lists of pages have these facts, so no entry is read. If a row group has no list in order,
-    /// its coordinates are read, and each entry counts as a page.
+    /// may meet `rows`. The lists of pages have these facts, so no entry is read. If the list of a row group is missing
+    /// or out of order, its coordinates are read, and each entry counts as a page.
     pub(crate) fn for_each_page(&self, rows: &Range<usize>, mut visit: impl FnMut([u64; 2], u64)) -> Result<()> {
         let mut ranges: Vec<Range<usize>> = self.shape().iter().map(|&length| 0..length).collect();
         ranges[0] = rows.clone();

@@ -17,17 +17,21 @@ use crate::io::save::Saving;
 /// The number of entries of a part, if the options do not set it.
 const PART: usize = 16 << 20;
 
-/// Writes a tensor to Parquet piece by piece, in the memory of one row group: what [`Dataset`](crate::io::Dataset)
-/// reads.
+/// Writes a tensor to Parquet in chunks, in the memory of one row group.
 ///
-/// The pieces are tensors of the shape of the whole, each with the entries that follow those of the piece before it in
-/// row-major order. They may be of any size, and of either format.
+/// [`Dataset`](crate::io::Dataset) reads such a tensor.
 ///
-/// Nothing can be read before [`finish`](DatasetWriter::finish): a file takes its place by one rename then, and so does
-/// the manifest of a folder, behind all parts. A writer that is dropped removes what it wrote, and a tensor that was
-/// there stays; what a process that was killed left goes when the next writer to that place is made. A folder that held
-/// a tensor holds the new one from the rename on, and the old parts are removed. Of several writers to one folder at
-/// once the last one to finish has its tensor there, and no part of the others stays.
+/// Each chunk is a tensor of the full shape. Its entries follow the entries of the chunk before it, in row-major order.
+/// Chunks may have any size, and either format.
+///
+/// The tensor cannot be read before [`finish`](DatasetWriter::finish). Then one rename puts the file at its path; in a
+/// folder, the manifest is renamed after all parts are complete.
+///
+/// - A writer that is dropped removes its files, and leaves an existing tensor unchanged.
+/// - The files of an interrupted process are removed when the next writer to the same path is created.
+/// - If the folder already holds a tensor, the rename replaces this tensor, and the old parts are removed.
+/// - If several writers write to one folder at once, the last one to finish determines the tensor. The parts of the
+///   others are removed.
 ///
 /// # Examples
 ///
@@ -100,12 +104,14 @@ impl PartFile {
 }
 
 impl DatasetWriter {
-    /// A writer to `path`: to a folder, if there is one or the path ends in a separator, else to a file, whatever its
-    /// extension. The folder is made; the one it is in must be there.
+    /// Creates a writer to `path`: a file, or a folder of parts.
+    ///
+    /// The target is a folder if the folder exists or if the path ends in a separator. Otherwise it is a file, with any
+    /// extension. The folder is created, but its parent must exist.
     ///
     /// # Errors
     ///
-    /// `Io`: the place cannot be written to, or the folder holds other files and no tensor.
+    /// `Io`: the path cannot be written, or the folder holds other files but not a tensor.
     pub fn create(path: impl AsRef<Path>, options: &WriteOptions) -> Result<DatasetWriter> {
         let path = path.as_ref();
         let target = match names_folder(path) {
@@ -133,11 +139,11 @@ impl DatasetWriter {
         DatasetWriter { memory, ..self }
     }
 
-    /// Makes the tensor visible.
+    /// Completes the tensor, so that it can be read.
     ///
     /// # Errors
     ///
-    /// - `Argument`: no piece was pushed, so that nothing tells shape, element type and fill; or a push failed;
+    /// - `Argument`: no chunk was pushed, so shape, element type and fill are unknown; or a push failed;
     /// - `Io`: writing failed.
     pub fn finish(mut self) -> Result<()> {
         let refused = |why: &str| Err(Error::Argument { operation: "DatasetWriter::finish", why: why.into() });
