@@ -1,7 +1,7 @@
-//! Sparse tensors of any rank, in coordinate and compressed-row format, that mean exactly what their dense form means.
+//! Sparse tensors of any rank, in COO and CSR format, with the results of dense arrays.
 //!
-//! A tensor is a *pattern* (where the entries are), one value for each entry, and a *fill*: the value of every position
-//! that is not stored.
+//! A tensor has a *pattern* (the positions of its entries), one value per entry, and a *fill* (the value of every
+//! unstored position).
 //!
 //! ```text
 //!       dense                      COO                        CSR
@@ -28,18 +28,18 @@
 //! # Ok::<(), lacuna::Error>(())
 //! ```
 //!
-//! The [`guide`](documents::guide) goes on from here, and has [companions](documents).
+//! Next: the [`guide`](documents::guide), and the [other pages](documents).
 //!
 //! # The types
 //!
-//! | type | what it is |
+//! | type | content |
 //! | --- | --- |
 //! | [`CooTensor`], [`CsrTensor`] | the two formats: one [`Tensor`] over two patterns |
-//! | [`CooPattern`], [`CsrPattern`] | where the entries are; immutable, shared, all invariants checked once |
-//! | [`Triplets`], [`Duplicates`] | input in any order, and what becomes of repetitions |
-//! | [`Shape`], [`Axes`] | lengths of axes, and which of them a reduction removes |
-//! | [`Element`], [`Real`], [`Float`] | the element types and what may be asked of them |
-//! | [`Lazy`](lazy::Lazy), [`Program`](lazy::Program) | chains of operations that are computed as a whole |
+//! | [`CooPattern`], [`CsrPattern`] | the positions of the entries; immutable, shared, and checked once |
+//! | [`Triplets`], [`Duplicates`] | input in any order, and the rule for repetitions |
+//! | [`Shape`], [`Axes`] | the lengths of the axes, and the reduced axes |
+//! | [`Element`], [`Real`], [`Float`] | the element types, and their properties |
+//! | [`Lazy`](lazy::Lazy), [`Program`](lazy::Program) | chains of operations that are computed together |
 //! | [`Error`], [`ErrorKind`] | the reason why an input was rejected, with numbers |
 //!
 //! # The operations
@@ -77,24 +77,25 @@
 //! The elementwise operations, and `take` of arrays, also write into an existing result: [`isin_into`], [`take_into`].
 //! [`Answers`] lists the accepted results.
 //!
-//! # What holds everywhere
+//! # Guarantees
 //!
-//! - If `f(x)` returns a result, `f(x).to_dense() == f(x.to_dense())`, bit for bit, and nothing builds the dense array
-//!   to get there. What asks for something else says so: [`x.stored()`](Tensor::stored) looks at what is stored.
-//! - What a result stores depends on what its input stores, never on values; a stored zero stays.
-//! - A gradient of a sparse tensor has its pattern (shared), a fill of 0, and the element type of the upstream
+//! - If `f(x)` returns a result, `f(x).to_dense()` is bitwise identical to `f(x.to_dense())`. The computation does not
+//!   build the dense array. A stored view, [`x.stored()`](Tensor::stored), differs: its operations see only stored
+//!   entries.
+//! - The pattern of a result depends on the patterns of its inputs, never on values; a stored zero stays stored.
+//! - The gradient of a sparse tensor shares its pattern, has a fill of 0, and has the element type of the upstream
 //!   gradient.
-//! - The same bits at any number of threads.
-//! - No input makes a fallible function panic, or allocate out of proportion.
+//! - Results are bitwise identical for any number of threads.
+//! - A fallible function does not panic for any input, and does not allocate out of proportion to its input.
 //!
 //! # Features
 //!
-//! `rayon`, `sprs`, `machine` (huge pages, wide vectors, bare look-ups) and `io` (files) are on by default; `half`,
-//! `serde`, `parquet` (files and folders of Parquet), `arrow` (record batches), `spy` (pictures) and `cli` (the program
-//! `lacuna`) are not.
+//! On by default: `rayon`, `sprs`, `machine` (huge pages, SIMD, unchecked indexing) and `io` (files). Off by default:
+//! `half`, `serde`, `parquet` (Parquet files and folders), `arrow` (record batches), `spy` (pictures) and `cli` (the
+//! program `lacuna`).
 
 #![cfg_attr(not(feature = "machine"), forbid(unsafe_code))]
-// Graphs and operations on run-time types use what others leave unused.
+// Graphs and dynamically typed operations use items that are otherwise unused.
 #![cfg_attr(
     not(all(feature = "dynamic", feature = "lazy", feature = "io")),
     allow(dead_code, unreachable_pub, unused_imports, unused_macros)
@@ -104,7 +105,7 @@ mod base;
 mod convert;
 pub mod dynamic;
 mod element;
-// The unit tests ask nothing of it, and would compile all operations once more.
+// The unit tests do not need this module, and would compile all operations once more.
 #[cfg(all(feature = "eval", not(test)))]
 pub mod eval;
 pub mod grad;
@@ -143,10 +144,10 @@ pub use tensor::entries::{Coords, Entries, IntoEntries};
 pub use tensor::stored::Stored;
 pub use tensor::triplets::{Duplicates, Triplets};
 
-/// The types and traits of daily work: `use lacuna::prelude::*;`.
+/// The most common types and traits: `use lacuna::prelude::*;`.
 ///
-/// With it `ndarray` arrays have the methods that tensors have ([`Operations`]), and nothing collides with a method of
-/// iterators. Functions, errors and what few programs name stay where they are.
+/// The prelude adds the methods of tensors to `ndarray` arrays ([`Operations`]). No name collides with a method of
+/// iterators. Import functions, errors and less common types from the crate root.
 ///
 /// ```
 /// use lacuna::prelude::*;
@@ -165,25 +166,25 @@ pub mod prelude {
     };
 }
 
-/// The guide and its companions, as they stand in the repository: pages without code, which no program can name.
+/// The guide and the other pages of the repository, without code.
 ///
 /// Their snippets are run as tests.
 ///
-/// | document | what it is for |
+/// | document | content |
 /// | --- | --- |
-/// | [`guide`](documents::guide) | to learn the library from, in six steps |
-/// | [`formats`](documents::formats) | what COO and CSR hold, and what it costs |
+/// | [`guide`](documents::guide) | a tutorial in six steps |
+/// | [`formats`](documents::formats) | the contents and the costs of COO and CSR |
 /// | [`files`](documents::files) | Matrix Market, `.tns`, `.npy`, `.npz`, Parquet and tables (`.csv`) |
-/// | [`larger`](documents::larger) | what to do when a tensor does not fit memory |
-/// | [`semantics`](documents::semantics) | what each operation means, and every difference from other libraries |
-/// | [`sums`](documents::sums) | why sums are exact, and how |
-/// | [`gradients`](documents::gradients) | what the backward passes promise |
-/// | [`translation`](documents::translation) | for those who come from numpy, scipy, pydata/sparse or PyTorch |
-/// | [`architecture`](documents::architecture) | how the sources are laid out, and how an operation is added |
+/// | [`larger`](documents::larger) | tensors that do not fit memory |
+/// | [`semantics`](documents::semantics) | the meaning of each operation, and all differences from other libraries |
+/// | [`sums`](documents::sums) | exact sums: reasons and method |
+/// | [`gradients`](documents::gradients) | the guarantees of the gradients |
+/// | [`translation`](documents::translation) | the equivalents of numpy, scipy, pydata/sparse and PyTorch |
+/// | [`architecture`](documents::architecture) | the layout of the sources, and how to add an operation |
 ///
 /// # In the repository
 ///
-/// Links of these pages to a file without a page lead here.
+/// Links of these pages to a file without a page lead to this table.
 ///
 /// | file | content |
 /// | --- | --- |
@@ -196,7 +197,7 @@ pub mod prelude {
 /// | `src/engines/datafusion/README.md` | the package `lacuna-datafusion`, and workers on several machines |
 #[cfg(any(doc, doctest))]
 pub mod documents {
-    // The documents lead to each other as files; of two targets for one name the first counts, and here that is a page.
+    // The pages link to each other as files. If a name has two targets, the first one counts, and here it is a page.
     #[doc = "[formats]: crate::documents::formats\n[files]: crate::documents::files"]
     #[doc = "[larger]: crate::documents::larger\n[semantics]: crate::documents::semantics"]
     #[doc = "[gradients]: crate::documents::gradients\n[sums]: crate::documents::sums"]

@@ -18,7 +18,7 @@ use crate::base::labels::{AxisLabels, GroupLabels};
 ///
 /// Functions with an argument for axes accept anything that converts: `x.any(-1)`, `x.any([0, -1])`, `x.any(1..=2)`. An
 /// empty list reduces no axis, like the empty tuple in numpy. The empty list in Paddle means all axes; use
-/// `Axes::all()`. An empty array literal has no type; use `Axes::none()`.
+/// `Axes::all()`. An empty array literal does not have a type; use `Axes::none()`.
 ///
 /// # Examples
 ///
@@ -53,7 +53,7 @@ enum ListedAxes {
     Range(isize, isize),
 }
 
-/// The most axes of a range that are added to others. No tensor has so many.
+/// The maximum number of axes of a range that is combined with other axes. No tensor has this many axes.
 const LONGEST: usize = 1 << 20;
 
 impl ListedAxes {
@@ -81,7 +81,7 @@ impl fmt::Debug for Axes {
     }
 }
 
-/// Up to this number of axes of a range are listed.
+/// The maximum number of axes of a range that are listed.
 const MOST: usize = 64;
 
 impl Axes {
@@ -121,22 +121,22 @@ impl Axes {
     ///
     /// *y*<sub>…l…</sub> = *f*({ *x*<sub>…r…</sub> : the label of *r* is *l* })
     ///
-    /// Every reduction takes these axes, and its gradient: `x.mean(Axes::by(0, &labels))`. For a stored view, only the
-    /// entries count. [`and`](Axes::and) adds axes that are reduced as a whole.
+    /// Every reduction accepts these axes, and its gradient as well: `x.mean(Axes::by(0, &labels))`. For a stored view,
+    /// only the entries count. [`and`](Axes::and) adds axes that are fully reduced.
     ///
     /// # Shapes
     ///
-    /// There are as many labels as the axis is long. The axis stays in the result, with one position for each label:
-    /// one more than the greatest label, or the number that [`GroupLabels::count`] sets. A reduction that returns
+    /// The number of labels is the length of the axis. The axis stays in the result, with one position per label. Its
+    /// length is the largest label plus 1, or the number that [`GroupLabels::count`] sets. A reduction that returns
     /// positions, such as `argmax`, counts the positions of each label in their order.
     ///
     /// # Implicit values
     ///
-    /// As in each reduction. The fill of `x` is reduced over as many positions as a label has. Labels with different
-    /// numbers of positions can have different fills. The unstored positions must then all belong to labels with the
-    /// same fill. The fill of `mean`, `min` and `max` does not depend on the number. A label without positions is an
-    /// empty group: its sum is 0, its product is 1, and its mean is NaN. The result stores these cells if their value
-    /// differs from the fill.
+    /// As in each reduction. The fill of `x` is reduced over the positions of each label. Labels with different numbers
+    /// of positions can have different fills. The unstored positions must then all belong to labels with the same fill.
+    /// The fill of `mean`, `min` and `max` does not depend on the number of positions. A label without positions is an
+    /// empty group: its sum is 0, its product is 1, and its mean is NaN. The result stores these output elements if
+    /// their value differs from the fill.
     ///
     /// # NaN
     ///
@@ -144,25 +144,26 @@ impl Axes {
     ///
     /// # Gradient
     ///
-    /// The gradient of each reduction: `grad::sum(&x, &upstream, Axes::by(0, &labels))`. Each position receives its
-    /// share of the gradient at its label.
+    /// The gradient of each reduction: `grad::sum(&x, &upstream, Axes::by(0, &labels))`. Each position receives the
+    /// gradient of its label.
     ///
     /// # Errors
     ///
-    /// The reduction reports them:
+    /// The reduction returns these errors:
     ///
-    /// - `AxisOutOfRange`: the axis;
-    /// - `LengthMismatch`: the number of labels;
-    /// - `Argument`: a label is below 0 or not below the count; or a label without positions has no result;
-    /// - `TooLarge`: the greatest label is out of proportion to the axis, or labels without positions have too many
-    ///   cells;
-    /// - `FillVaries`: unstored positions would hold different values;
+    /// - `AxisOutOfRange`: the axis does not exist;
+    /// - `LengthMismatch`: the number of labels differs from the length of the axis;
+    /// - `Argument`: a label is negative or not below the count; or the operation does not have a result for a label
+    ///   without positions;
+    /// - `TooLarge`: the largest label is out of proportion to the axis, or labels without positions have too many
+    ///   output elements;
+    /// - `FillVaries`: unstored positions would have different values;
     /// - `AxisTooLong`: the index type does not hold the labels.
     ///
     /// # Complexity
     ///
-    /// O(length of the axis + labels), and the complexity of the reduction. Entries are added to a table of cells if
-    /// there are few cells, and are sorted by label otherwise.
+    /// O(length of the axis + labels), plus the complexity of the reduction. Entries are added to a table of output
+    /// elements if the table is small; otherwise they are sorted by label.
     ///
     /// # Examples
     ///
@@ -207,7 +208,7 @@ impl Axes {
 
     /// Returns these axes together with others.
     ///
-    /// At most one axis can have labels. `..` includes all axes, so numbers beside it are not checked.
+    /// At most one axis can have labels. `..` includes all axes, so numbers combined with `..` are not checked.
     ///
     /// ```
     /// use lacuna::Axes;

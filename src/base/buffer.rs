@@ -37,7 +37,7 @@ impl<T> Buffer<T> {
 }
 
 impl<T: Send + 'static> Buffer<T> {
-    /// Passes the array on to be [overwritten](recycle), if it has no other owner.
+    /// Passes the array on to be [overwritten](recycle), if it is not shared.
     pub(crate) fn recycle(self) {
         if let Ok(items) = Arc::try_unwrap(self.items) {
             recycle::keep(items);
@@ -72,7 +72,7 @@ impl<T: Copy> Buffer<T> {
 }
 
 impl<T: Element> Buffer<T> {
-    /// Returns `count` items that must be written, in this array if it has no other owner.
+    /// Returns `count` items that must be written, in this array if it is not shared.
     ///
     /// After an error the buffer is unchanged.
     pub(crate) fn reuse(&mut self, count: usize) -> Allocated<&mut [T]> {
@@ -120,7 +120,7 @@ impl<T> Clone for Buffer<T> {
     }
 }
 
-/// Compares items that equal themselves, so the same memory needs no comparison. Floats are compared as slices.
+/// Compares items that equal themselves, so the same memory need not be compared. Floats are compared as slices.
 impl<T: Eq> PartialEq for Buffer<T> {
     fn eq(&self, other: &Self) -> bool {
         self.shares_with(other) || **self == **other

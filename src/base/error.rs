@@ -274,7 +274,7 @@ pub enum Error {
         end: usize,
     },
 
-    /// The last offset is not the number of entries.
+    /// The last offset differs from the number of entries.
     #[error("offsets must end at the number of entries, {expected}, found {found}")]
     OffsetsEnd {
         /// The number of entries.
@@ -362,7 +362,7 @@ pub enum Error {
         dtype: &'static str,
     },
 
-    /// A group has no element that a reduction could return.
+    /// A group does not have an element that a reduction could return.
     #[error("{operation} of no elements: axis {axis} has length 0")]
     EmptyGroup {
         /// The operation.
@@ -406,7 +406,7 @@ pub enum Error {
         operation: &'static str,
         /// The result at the first position without a stored entry.
         expected: String,
-        /// The coordinates of that position; `..` stands for any coordinate.
+        /// The coordinates of that position; `..` means any coordinate.
         first: String,
         /// The result at another position.
         found: String,
@@ -423,7 +423,7 @@ pub enum Error {
         why: String,
     },
 
-    /// A complex type has no order.
+    /// A complex type does not have an order.
     #[error("{operation} is no operation on {dtype}, which has no order")]
     NoOrder {
         /// The operation.
@@ -505,7 +505,7 @@ pub enum Error {
         instead: &'static str,
     },
 
-    /// A gradient was requested through an operation that has no gradient.
+    /// A gradient was requested through an operation without a gradient.
     #[error("{operation} has no gradient; ask for one of steps behind it, or write it as operations that have one")]
     NoGradient {
         /// The operation.
@@ -525,7 +525,7 @@ pub enum Error {
         end: usize,
     },
 
-    /// A step of a lazy graph has no result.
+    /// A step of a lazy graph failed.
     #[error("{operation} at {file}:{line}: {}", without_name(.operation, .cause))]
     Lazy {
         /// The operation.
@@ -534,11 +534,11 @@ pub enum Error {
         file: &'static str,
         /// The line that created the step.
         line: u32,
-        /// The reason why the step has no result.
+        /// The reason why the step failed.
         cause: Box<Error>,
     },
 
-    /// An engine from another package has no answer after all attempts.
+    /// An engine from another package did not return an answer after all attempts.
     #[error("the engine {engine} gave no answer, asked {attempts} times: {cause}{}", entries_seen(.seen, .expected))]
     Engine {
         /// The engine.

@@ -9,11 +9,12 @@ use crate::base::error::{Error, Result};
 use crate::base::index::Position;
 use crate::base::limit::{default_limit, guard};
 
-/// The labels that [`Axes::by`](crate::Axes::by) takes: one integer for each position of an axis, and how many labels
-/// there may be.
+/// The labels of [`Axes::by`](crate::Axes::by): one integer per position of an axis.
 ///
-/// A slice, an array, a `Vec` or an `ndarray` array of rank 1 converts to it, by reference; there are then as many
-/// labels as the greatest one says.
+/// It can also set the number of possible labels.
+///
+/// A slice, an array, a `Vec` or an `ndarray` array of rank 1 converts to labels by reference. The number of possible
+/// labels is then the largest label plus 1.
 ///
 /// # Examples
 ///
@@ -32,17 +33,19 @@ use crate::base::limit::{default_limit, guard};
 #[doc(alias = "dim_size")]
 pub struct GroupLabels<'a, J> {
     items: ArrayView1<'a, J>,
-    /// How many labels there may be: all are below it. Without it, one more than the greatest.
+    /// The number of possible labels, which are 0, 1, …, `count - 1`.
+    ///
+    /// If it is `None`, the number is the largest label plus 1.
     pub count: Option<usize>,
 }
 
 impl<'a, J: Position> GroupLabels<'a, J> {
-    /// These labels, as many as the greatest says.
+    /// Constructs labels whose number is the largest label plus 1.
     pub fn of(labels: impl Into<GroupLabels<'a, J>>) -> Self {
         labels.into()
     }
 
-    /// There may be so many labels, from 0 on, whether positions have them or not.
+    /// Sets the number of possible labels, including labels without positions.
     pub fn count(self, count: usize) -> Self {
         GroupLabels { count: Some(count), ..self }
     }

@@ -74,7 +74,7 @@ impl Shape {
         Some(coords)
     }
 
-    /// Returns whether there are no positions.
+    /// Returns whether the shape does not have positions: an axis has length 0.
     pub fn is_empty_space(&self) -> bool {
         self.0.contains(&0)
     }

@@ -114,9 +114,10 @@ impl<T: Element> Tensor<CsrPattern<u32>, T> {
     /// # Errors
     ///
     /// - `RankMismatch`: the rank is below 2; `AxisTooLong`: an axis does not fit `u32`;
-    /// - `LengthMismatch`: the length of `crows` is not `rows + 1` per batch, or `values` is not as long as `cols`;
+    /// - `LengthMismatch`: the length of `crows` differs from `rows + 1` per batch, or `values` is not as long as
+    ///   `cols`;
     /// - `NegativeOffset`, `OffsetsStart`, `OffsetsDecrease`, `OffsetsEnd`: the offsets of a batch do not increase from
-    ///   0, or their sum is not the number of entries;
+    ///   0, or their sum differs from the number of entries;
     /// - `NegativeIndex`, `IndexOutOfBounds`: a column is out of range;
     /// - `NotSorted`: the columns of a row do not increase.
     ///

@@ -99,7 +99,7 @@ impl AnyArray {
         on_array!(self, x => x.len())
     }
 
-    /// Returns whether there are no elements.
+    /// Returns whether the array is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -167,7 +167,7 @@ impl AnyTensor {
         dispatch!(self, x => x.nnz())
     }
 
-    /// Returns the fraction of positions that are stored; 1 if there are no positions.
+    /// Returns the fraction of positions that are stored; 1 for an empty shape.
     pub fn density(&self) -> f64 {
         dispatch!(self, x => x.density())
     }

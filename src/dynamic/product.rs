@@ -60,7 +60,7 @@ impl AnyMatmul<'static> {
     ///
     /// # Errors
     ///
-    /// `Argument`: there is no such semiring. The error lists all names.
+    /// `Argument`: the semiring does not exist. The error lists all names.
     pub fn named(name: &str) -> Result<Self> {
         let none = || {
             let why = format!("there is no semiring {name:?}; there are {}", SEMIRINGS.join(", "));
@@ -83,7 +83,7 @@ impl<'m> AnyMatmul<'m> {
         AnyMatmul { mask: Some((tensor, false)), ..self }
     }
 
-    /// Sets a mask: the result has no entries where `tensor` has entries.
+    /// Sets a mask: the result does not have entries where `tensor` has entries.
     ///
     /// This replaces an earlier mask.
     pub fn without(self, tensor: &'m AnyTensor) -> Self {

@@ -77,7 +77,7 @@ pub(super) fn both<T: Float>(re: T, im: T) -> Option<Complex<T>> {
     Some(Complex { re: canonical(re), im: canonical(im) })
 }
 
-/// Returns a gradient as it is propagated: zero has no sign.
+/// Returns a gradient as it is propagated: a zero is positive.
 #[inline(always)]
 pub(crate) fn without_sign<T: Element>(gradient: T) -> T {
     if gradient.is_truthy() { gradient } else { T::ZERO }

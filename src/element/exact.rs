@@ -94,7 +94,7 @@ impl<const DIGITS: usize, const BELOW: usize> Digits<DIGITS, BELOW> {
         }
     }
 
-    /// Adds another sum, which has no bits below the last bit of this sum.
+    /// Adds another sum, whose bits are all at or above the last bit of this sum.
     pub(super) fn merge<const N: usize, const LESS: usize>(&mut self, other: &Digits<N, LESS>) {
         let mut other = other.clone();
         other.carry();

@@ -62,7 +62,7 @@ impl Narrow for bf16 {
     }
 }
 
-/// `half` tests the processor features per value, which prevents SIMD; this conversion has no such branch.
+/// `half` tests the processor features per value, which prevents SIMD; this conversion does not branch.
 impl ExactInF64 for f16 {
     #[inline(always)]
     fn in_f64(self) -> f64 {

@@ -83,7 +83,7 @@ pub trait Element: Copy + Default + PartialEq + Debug + Send + Sync + 'static + 
         (!self.isnan()).then(|| self.key_or_nan())
     }
 
-    /// Returns the [`key`](Element::key) of a value, and for NaN a key that no other value has. It needs no branch.
+    /// Returns the [`key`](Element::key) of a value, and for NaN a key that no other value has. It does not branch.
     fn key_or_nan(self) -> Self::Key;
 
     /// Returns the value as an integer for integer types and `bool`; `None` for other types.
@@ -142,7 +142,7 @@ pub trait Element: Copy + Default + PartialEq + Debug + Send + Sync + 'static + 
 
     /// Returns the smaller value, with `-0.0` below `0.0`; the canonical NaN if either is NaN.
     ///
-    /// Returns `None` for complex types, which have no order.
+    /// Returns `None` for complex types, which do not have an order.
     fn smaller(self, other: Self) -> Option<Self> {
         Some(if other.key_or_nan() < self.key_or_nan() { other } else { self })
     }

@@ -49,7 +49,7 @@ struct Quotient {
     is_exact: bool,
 }
 
-/// Returns `(sum + error) / count`, where the error is uncertain by `lost`; a `count` of NaN has no quotient.
+/// Returns `(sum + error) / count`, where the error is uncertain by `lost`; a `count` of NaN does not have a quotient.
 #[inline(always)]
 fn divide(sum: f64, error: f64, lost: f64, count: f64) -> Quotient {
     let inverse = 1.0 / count;

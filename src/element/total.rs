@@ -148,7 +148,7 @@ struct Rest {
     all: Option<Box<Exact>>,
 }
 
-/// Floats whose sum is the value. The first ones need no allocation.
+/// Floats whose sum is the value. The first ones are stored without an allocation.
 type Floats = SmallVec<[f64; 4]>;
 
 /// The maximum number of such floats; all digits take twice the memory.

@@ -37,7 +37,7 @@ pub(super) struct Lowered {
     pub(super) results: Vec<Outcome>,
     /// The positions in the text, by the numbers of the steps.
     places: HashMap<u64, CallPositions>,
-    /// The names that stand for numbers if nothing is bound to them.
+    /// The names that are numbers, unless they are bound.
     pub(super) constants: Vec<String>,
 }
 

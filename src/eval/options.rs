@@ -1,4 +1,4 @@
-//! Operands beside numbers, and the selection of one of several results.
+//! Operands combined with numbers, and the selection of one of several results.
 
 use super::Fault;
 use super::arithmetic::tensor_of;

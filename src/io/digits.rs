@@ -3,8 +3,8 @@
 /// A word whose bytes are all 1.
 const EACH: u64 = 0x0101_0101_0101_0101;
 
-/// Reads the decimal digits at the start of `text`. Returns the number and the count of digits. The number is `None` if
-/// there are no digits, or from 2^64 on.
+/// Reads the decimal digits at the start of `text`. Returns the number and the count of digits. The number is `None`
+/// without digits, or from 2^64 on.
 #[inline]
 pub(crate) fn leading_digits(text: &[u8]) -> (Option<u64>, usize) {
     let (mut value, mut count) = (0, 0);

@@ -74,7 +74,7 @@ impl ReadOptions {
     }
 }
 
-/// Returns the tensor of a header, which has no entries.
+/// Returns the tensor of a header, without entries.
 pub(crate) fn without_entries<T: FileElement>(shape: Shape, fill: T) -> Result<AnyTensor> {
     let (width, rank) = (Width::of_lengths(&shape), shape.rank());
     let pattern = AnyPattern::valid_coo(shape, 0, width, vec![AxisCoords::empty(width); rank]);

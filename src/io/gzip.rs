@@ -24,7 +24,7 @@ pub(crate) fn refused_archive(format: FileFormat) -> Error {
     Error::Format { place: "the archive".into(), message }
 }
 
-/// Returns a writer that compresses its bytes; it must be finished. The gzip header has no time and no name.
+/// Returns a writer that compresses its bytes; it must be finished. The gzip header does not contain a time or a name.
 pub(crate) fn deflater<W: Write>(writer: W) -> GzEncoder<W> {
     GzEncoder::new(writer, flate2::Compression::default())
 }

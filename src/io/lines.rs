@@ -212,7 +212,7 @@ impl<'a> LineBlock<'a> {
         self.text.len()
     }
 
-    /// Returns the number of lines; the last line may have no line end.
+    /// Returns the number of lines; the last line may end without a line end.
     pub(crate) fn count_lines(&self) -> usize {
         // Chunks are so short that a `u8` holds the count: sums of `u8` are compiled to SIMD.
         let count = |text: &[u8]| text.iter().map(|&byte| u8::from(byte == b'\n')).sum::<u8>();

@@ -232,7 +232,7 @@ impl AxisCoords {
         }
     }
 
-    /// Passes the array on to be [overwritten](recycle), if it has no other owner.
+    /// Passes the array on to be [overwritten](recycle), if it is not shared.
     pub(crate) fn recycle(self) {
         by_width!(self, own => own.recycle());
     }

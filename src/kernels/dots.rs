@@ -102,7 +102,7 @@ impl<'a, T> DenseRows<'a, T> {
     }
 }
 
-/// The reason why a dot product has no result.
+/// The reason why a dot product does not have a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NoDot {
     /// The dot product of this entry does not fit the type.

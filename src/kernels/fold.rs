@@ -92,7 +92,7 @@ pub(crate) fn gaps_state<T: Element, F: Fold<T>>(op: F, stored: usize, gaps: &Ga
     state
 }
 
-/// Returns the result of a group without entries: a fill, whose zero has no sign.
+/// Returns the result of a group without entries: a fill, whose zero is positive.
 pub(crate) fn fold_gaps<T: Element, F: Fold<T>>(op: F, gaps: &Gaps<T>) -> Outcome<F::Out> {
     match gaps.fill {
         Some(_) => op.finish(&gaps_state(op, 0, gaps), gaps.positions(0)).map(F::Out::as_implicit),

@@ -35,7 +35,7 @@ const VERY_FEW_VALUES: usize = 16;
 /// Up to this number of values, comparing beats building a hash set.
 const FEW_VALUES: usize = 64;
 
-/// A table of at most this number of bits per test value is no larger than a hash set, and faster to query.
+/// A table of at most this number of bits per test value is at most as large as a hash set, and faster to query.
 const BITS_A_MEMBER: u128 = 128;
 
 /// A table of at most this number of bits per value, 8 bytes, costs less to build than its queries save.

@@ -29,7 +29,7 @@ impl<'a, G: Element> Lookup<'a, G> {
     ///
     /// `number` writes the flat indices of the stored output elements from a position on. They increase.
     ///
-    /// If there are no more output elements than entries, each element has its own gradient. A lookup is then one
+    /// If there are at most as many output elements as entries, each element has its own gradient. A lookup is then one
     /// memory access instead of two.
     pub(crate) fn new(
         cells: usize,

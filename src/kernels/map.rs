@@ -11,7 +11,7 @@ use crate::element::{Element, Float};
 pub trait Map<T: Element> {
     /// The type of the results.
     type Out: Element;
-    /// The reason why a value has no result; [`Infallible`] if every value has one.
+    /// The reason why a value does not have a result; [`Infallible`] if every value has one.
     type Fault: Into<Overflow>;
 
     /// Writes the result of each value to the same position of `results`.

@@ -49,7 +49,7 @@ impl<'a, T> MatrixEntries<'a, T> {
 /// Maps a row of the result to its left row and to the first row of the matrix on the right.
 pub(crate) type Turn<'a> = &'a (dyn Fn(usize) -> (usize, usize) + Sync);
 
-/// The reason why a product has no result.
+/// The reason why a product does not have a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Missing {
     /// The row-major position of the first element that does not fit the type.

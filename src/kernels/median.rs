@@ -1,9 +1,9 @@
 //! Medians and quantiles of groups of numbers, the position of the lower middle value, and their gradients.
 //!
-//! A median has no short accumulator: every value counts until the ranks are known. A fill that counts is a pivot. One
-//! pass counts the stored numbers below and above the fill. The counts decide whether a rank falls on a value below the
-//! fill, on the fill, or on a value above. Most sparse groups need no more than this pass. If a rank falls on one side,
-//! the value is selected among the numbers of this side only:
+//! A median does not have a short accumulator: every value counts until the ranks are known. A fill that counts is a
+//! pivot. One pass counts the stored numbers below and above the fill. The counts decide whether a rank falls on a
+//! value below the fill, on the fill, or on a value above. For most sparse groups, this pass is enough. If a rank falls
+//! on one side, the value is selected among the numbers of this side only:
 //!
 //! ```text
 //! rank     0 ...  below  ...  below + level + gaps  ...

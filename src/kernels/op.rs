@@ -12,12 +12,12 @@ pub trait Op: Copy + Send + Sync {
 /// The result of one group, or the reason why it has none.
 pub(crate) type Outcome<T> = Result<T, GroupError>;
 
-/// The reason why an operation has no result for one group. The driver adds the operation and the group.
+/// The reason why an operation does not have a result for one group. The driver adds the operation and the group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GroupError {
     /// The result type cannot hold a position or a count of the group.
     Uncountable,
-    /// The group has no element to return.
+    /// The group does not have an element to return.
     Empty,
     /// The result does not fit the integer type of this name.
     Overflow(&'static str),

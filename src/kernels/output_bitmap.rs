@@ -239,7 +239,7 @@ impl CellMap {
     }
 }
 
-/// Returns the coordinates and results of the output elements with a set mark, in order. `None` if one has no result.
+/// Returns the coordinates and results of the output elements with a set mark, in order. `None` if a result is missing.
 pub(crate) fn marked_cells<M: Mark, U: Copy + Send>(
     marks: &[M],
     (lengths, width): (&[usize], Width),

@@ -11,7 +11,7 @@ pub trait Partial: Send + Sync {
     /// Returns the same fold without groups.
     fn again(&self) -> Box<dyn Partial>;
 
-    /// Extends the list to `groups` groups. New groups have no value.
+    /// Extends the list to `groups` groups. New groups do not have a value.
     fn resize(&mut self, groups: usize) -> Allocated<()>;
 
     /// Adds values, given as bytes, to the groups of the same index in `groups`.

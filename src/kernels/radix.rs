@@ -275,7 +275,7 @@ fn sort_numbers(words: &mut Vec<u64>, keys: &[u64], bits: &Range<u32>) {
     words.sort_unstable_by_key(|&entry| (keys[entry as usize] >> bits.start, entry));
 }
 
-/// Sorts `words`, which are already ordered by the bits below `bits` and have no bits above.
+/// Sorts `words`, which are already ordered by the bits below `bits`. Their bits above `bits` are 0.
 ///
 /// The top digits are sorted one after another, the lowest digit first. Ties are sorted by comparison, so the worst
 /// case is the worst case of a comparison sort.

@@ -78,7 +78,8 @@ impl<C: Copy> OutputAccumulators<C> {
 /// Returns the result of `finish` for each output element that has an entry, with its coordinates, in order.
 ///
 /// `finish` receives the index of the output element, the accumulator and the number of entries. The result is `None`
-/// if there are too many output elements, if an accumulator overflows, or if an output element has no result.
+/// if there are too many output elements, if an accumulator overflows, or if the result of an output element is
+/// missing.
 pub(crate) fn scatter<T: Element, C: Copy + Send + Sync, U: Copy + Send>(
     kept: &KeptAxes<'_>,
     values: &[T],

@@ -34,7 +34,7 @@ const RARE: usize = 64;
 const BLOCK: usize = 1 << 10;
 /// The estimated picoseconds per entry.
 const PICOSECONDS: usize = 2000;
-/// The bits of an integer that stay free even if the sums need no room, so that pairs of floats hold the sums.
+/// The bits of an integer that always stay free, so that pairs of floats hold the sums.
 const FREE: i32 = 4;
 
 /// The integers added to each output element by one loop.
@@ -72,7 +72,7 @@ impl SliceSums {
 
     /// Adds the integers of the entries from `start` on to their output elements; `numbers` is working memory.
     ///
-    /// A single axis needs no computation: its coordinates are the indices of the output elements.
+    /// For a single axis, nothing is computed: its coordinates are the indices of the output elements.
     fn add_block_of<const LOW: bool>(
         &mut self,
         kept: &KeptAxes<'_>,
@@ -110,8 +110,8 @@ type Finish<'a, U> = dyn Fn(usize, Sum, &[(usize, usize)]) -> Outcome<U> + Sync 
 
 /// Returns the result of `finish` for each output element that has an entry, with its coordinates, in order.
 ///
-/// The result is `None` for too few entries, for too many output elements, or if an output element has no result. It is
-/// also `None` if the integers do not represent too many of the values.
+/// The result is `None` for too few entries, for too many output elements, or if the result of an output element is
+/// missing. It is also `None` if the integers do not represent too many of the values.
 pub(crate) fn scatter<T: Copy + Sync, U: Copy + Send>(
     kept: &KeptAxes<'_>,
     values: &[T],

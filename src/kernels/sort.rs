@@ -59,7 +59,7 @@ fn first_unmarked<I: Index, A: AsRef<[I]> + Sync>(coords: &[A], count: usize, eq
 
 /// Marks each entry from `start` on that is after the entry before it, or equal to it if `equal` is true.
 ///
-/// There are no branches; axes are compared from last to first.
+/// The loop does not branch; axes are compared from last to first.
 fn mark_increases<I: Index, A: AsRef<[I]>>(coords: &[A], start: usize, equal: bool, marks: &mut [bool]) {
     marks.fill(equal);
     // Invariant: `mark` is the result of comparing the axes after `axis`.

@@ -150,7 +150,7 @@ impl MergeSteps {
         })
     }
 
-    /// Returns the items of one list for each entry of the result, `fill` where the list has no entry.
+    /// Returns the items of one list for each entry of the result, or `fill` if the list does not have the entry.
     pub(crate) fn take<T: Copy + Zeroable + Send + Sync>(&self, side: u8, values: &[T], fill: T) -> Allocated<Vec<T>> {
         let mask = self.keep.mask();
         self.fill(|part, _, items| {

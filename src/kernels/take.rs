@@ -317,7 +317,7 @@ struct ItemsByPosition {
     named: Vec<usize>,
     /// The start of the items of each such position in `order`, then the number of items.
     starts: Vec<usize>,
-    /// The number of item positions below each position, if this table is no larger than items and entries.
+    /// The number of item positions below each position, if this table is at most as large as items and entries.
     counts_below: Option<Vec<usize>>,
 }
 

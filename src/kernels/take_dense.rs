@@ -138,8 +138,8 @@ fn around<J: Position>(item: J, length: i64) -> usize {
 
 /// [`around`] without a division, for items within `2^48` times the length; out of range for all other items.
 ///
-/// The quotient is rounded to an integer by adding a number above which `f64` has no fractions. Three roundings of
-/// `2^-53` change the quotient by less than a tenth before that, so the remainder is less than `length` away from 0.
+/// The quotient is rounded to an integer by adding a number above which an `f64` is always an integer. Three roundings
+/// of `2^-53` change the quotient by less than a tenth before that, so the remainder is less than `length` away from 0.
 #[inline(always)]
 fn near_around<J: Position>(item: J, length: i64) -> usize {
     const INTEGERS: f64 = 1.5 * (1_u64 << 52) as f64;

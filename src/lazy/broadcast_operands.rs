@@ -31,7 +31,7 @@ impl Side {
     ///
     /// # Errors
     ///
-    /// `Argument`: the number of elements is not the number of positions, or `width` is 0.
+    /// `Argument`: the number of elements differs from the number of positions, or `width` is 0.
     pub fn new(lengths: Vec<usize>, width: usize, bytes: Arc<[u8]>) -> Result<Self> {
         let positions = lengths.iter().try_fold(1, |size: usize, &length| size.checked_mul(length));
         match positions.and_then(|positions| positions.checked_mul(width)) == Some(bytes.len()) && width > 0 {

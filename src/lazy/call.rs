@@ -251,7 +251,7 @@ impl Call {
         self.args.get(place).unwrap_or(&Arg::Absent)
     }
 
-    /// Returns the argument of a parameter; absent if the operation has no such parameter.
+    /// Returns the argument of a parameter; absent if the operation does not have the parameter.
     pub(crate) fn named(&self, parameter: &str) -> &Arg {
         self.op.place_of(parameter).map_or(&Arg::Absent, |place| self.arg(place))
     }
@@ -491,7 +491,7 @@ impl Options for Nanmedian {
     }
 }
 
-/// The names of the methods of a quantile. The default has no name in a call.
+/// The names of the methods of a quantile. The default is not named in a call.
 const METHODS: [(QuantileMethod, &str); 4] = [
     (QuantileMethod::Lower, "lower"),
     (QuantileMethod::Higher, "higher"),

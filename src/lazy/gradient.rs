@@ -137,7 +137,7 @@ fn stranger(result: &Arc<Node>, by: &Arc<Node>) -> Option<Error> {
     (!is_known).then(|| Error::Argument { operation: "gradient", why: why.into() })
 }
 
-/// The step that has no gradient, and the error.
+/// The step without a gradient, and the error.
 pub(crate) struct Refusal {
     #[cfg_attr(any(test, not(feature = "eval")), allow(dead_code))] // expressions know where a step is in the text
     pub(crate) step: Arc<Node>,

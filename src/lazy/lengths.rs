@@ -83,7 +83,7 @@ fn along(call: &Call, x: &Shape) -> Result<Shape> {
     Ok(lengths.into())
 }
 
-/// Returns the shape of a scaled tensor. Rejects factors if their number is not the length of the axis.
+/// Returns the shape of a scaled tensor. Rejects factors if their number differs from the length of the axis.
 fn scaled(call: &Call, x: &Shape, factors: &Shape) -> Result<Shape> {
     let expected = x[normalize_axis(call.position("axis", 0) as i128, x.rank())?];
     match factors[..] {

@@ -96,7 +96,7 @@ impl Cut {
 /// The positions of all inputs that a range needs.
 pub(crate) struct Taken {
     pub(super) shares: Vec<Share>,
-    /// The implementation of the chunk, if it is not the step itself.
+    /// The implementation of the chunk, if it differs from the step itself.
     pub(super) run: Option<Run>,
     /// True if operands are broadcast. The step then depends on the shapes of the entire operands.
     is_broadcast: bool,

@@ -301,7 +301,7 @@ impl<P: Pattern, T: Element> ByRanges for TensorRanges<P, T> {
     }
 }
 
-/// Returns the pattern of the first entry in this shape, or the empty pattern if there are no entries.
+/// Returns the pattern of the first entry in this shape, or the empty pattern without entries.
 fn first_of(pattern: &AnyPattern, shape: &Shape) -> Result<AnyPattern> {
     let (first, mut coords) = (pattern.coords_of(0), CoordLists::new(pattern.shape().rank(), pattern.width()));
     first.iter().try_for_each(|at| coords.push_all(at))?;

@@ -199,8 +199,8 @@ macro_rules! zips {
             )*}
         }
 
-        /// Returns the implementation of an operation with gradients, or of its gradients. `y` is the right operand, if
-        /// it is no number.
+        /// Returns the implementation of an operation with gradients, or of its gradients. `y` is the right operand,
+        /// unless it is a number.
         fn row<T, X>(call: &Call, y: Option<&Arc<Node>>) -> Option<Made>
         where
             T: Float + Numeric + RealNumber,

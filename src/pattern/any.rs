@@ -22,7 +22,7 @@ use crate::kernels::take::find;
 ///
 /// [`CooPattern`](super::CooPattern) and [`CsrPattern`](super::CsrPattern) are its typed forms.
 ///
-/// A copy shares the entries, so it takes no allocation.
+/// A copy shares the entries and does not allocate.
 #[derive(Clone)]
 pub struct AnyPattern {
     entries: Arc<PatternEntries>,

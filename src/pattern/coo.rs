@@ -38,7 +38,7 @@ impl<I: Index> CooPattern<I> {
     ///
     /// # Errors
     ///
-    /// - `LengthMismatch`: the number of arrays is not the rank, or an array is not `nnz` long;
+    /// - `LengthMismatch`: the number of arrays differs from the rank, or an array is not `nnz` long;
     /// - `AxisTooLong`: an axis does not fit `I`;
     /// - `IndexOutOfBounds`: a coordinate is not below the length of its axis;
     /// - `NotSorted`: the entries do not increase strictly in row-major order.

@@ -46,7 +46,7 @@ impl<I: Index> CsrPattern<I> {
     ///
     /// # Errors
     ///
-    /// - `LengthMismatch`: the number of offsets is not the number of lanes plus one;
+    /// - `LengthMismatch`: the number of offsets differs from the number of lanes plus one;
     /// - `AxisTooLong`: an axis does not fit `I`;
     /// - `OffsetsStart`, `OffsetsDecrease`, `OffsetsEnd`: the offsets do not increase from 0 to the number of columns;
     /// - `IndexOutOfBounds`: a column is not below the length of the last axis;

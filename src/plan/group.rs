@@ -28,7 +28,7 @@ pub(crate) enum GroupRule<'a> {
     /// The entries of consecutive lanes, if trailing axes are reduced. The offsets are the start of each group, then
     /// the end.
     Lanes(Cow<'a, [usize]>),
-    /// The entries with equal coordinates on the kept axes; all entries if there are no kept axes.
+    /// The entries with equal coordinates on the kept axes; all entries if every axis is reduced.
     Coords(Few<AxisCoords>),
 }
 

@@ -1,15 +1,16 @@
-//! Pictures of where the entries of a sparse tensor are: as text, SVG and PNG.
+//! Pictures of the pattern of a sparse tensor: as text, SVG and PNG.
 //!
-//! A matrix is seen as it is written, rows downward; a tensor of rank 1 is a strip. A tensor of a higher rank is seen
-//! from the side, once along each pair of axes: the panel of axes 0 and 2 shows how many entries have which coordinates
-//! there, whatever the others are. Where there is no space for all axes the longest are shown, and the picture says so.
+//! A matrix is shown as it is written, with rows downward; a tensor of rank 1 is a strip. A tensor of higher rank has
+//! one panel per pair of axes. The panel of axes 0 and 2 counts the entries with each pair of coordinates on these
+//! axes, for any other coordinates. If there is not enough space for all axes, only the longest are shown, and the
+//! picture names them.
 //!
-//! Each cell of a picture stands for the same number of positions. Where that is more than one, or where several
-//! entries lie behind each other, an image has a shade for their number, with a legend; a dot of text is there if any
-//! entry is, or where that would be more than half of the dots, the fuller half of them is.
+//! Each cell of a picture covers the same number of positions. If a cell covers several positions, or if panels overlay
+//! several entries, an image has shades for the number of entries, and a legend. Text has dots in each cell with an
+//! entry. If this would fill more than half of the dots, only the fuller half of the cells has dots.
 //!
-//! Stored entries are seen, also stored zeros. No dense form is built: one pass over the pattern, O(nnz · panels +
-//! cells), and no axis is too long.
+//! Pictures show stored entries, including stored zeros. They do not need the dense form: one pass over the pattern
+//! takes O(nnz · panels + cells), for axes of any length.
 //!
 //! # Examples
 //!
@@ -56,7 +57,7 @@ const PIXELS: std::ops::RangeInclusive<usize> = 240..=4000;
 
 /// A picture of a pattern, to be drawn as text, SVG or PNG.
 ///
-/// The [module](self) says what is seen.
+/// The [module](self) documents what a picture shows.
 #[must_use]
 #[derive(Debug, Clone)]
 pub struct Spy<'a, P> {
@@ -66,30 +67,34 @@ pub struct Spy<'a, P> {
 }
 
 impl<'a, P: Pattern> Spy<'a, P> {
-    /// A picture of where the entries of `pattern` are; of a tensor, `x.pattern()`.
+    /// Constructs a picture of `pattern`, which is `x.pattern()` for a tensor.
     pub fn new(pattern: &'a P) -> Self {
         Spy { pattern, title: String::new(), pixels: layout::USUAL }
     }
 
-    /// The picture with a title, such as the name of a file. What XML has no place for is replaced: control characters,
-    /// U+FFFE and U+FFFF.
+    /// Sets a title, such as the name of a file.
+    ///
+    /// Characters that XML does not allow are replaced: control characters, U+FFFE and U+FFFF.
     pub fn titled(self, title: &str) -> Self {
         let is_refused = |c: char| c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}');
         let shown = |c: char| if is_refused(c) { char::REPLACEMENT_CHARACTER } else { c };
         Spy { title: title.chars().map(shown).collect(), ..self }
     }
 
-    /// The picture with images of about so many pixels across, 240 to 4000, in place of 700. A wider one has more
-    /// cells, or larger ones.
+    /// Sets the approximate width of images in pixels: 240 to 4000, by default 700.
+    ///
+    /// A wider image has more or larger cells.
     pub fn sized(self, pixels: usize) -> Self {
         Spy { pixels: pixels.clamp(*PIXELS.start(), *PIXELS.end()), ..self }
     }
 
-    /// The picture as text of at most `columns` characters a line (24 to 400), a caption below.
+    /// Returns the picture as text, with a caption below.
     ///
-    /// A character holds two dots across and four down. A position takes up 2, 4 or 8 dots each way where there is
-    /// space; where there is none, a dot stands for several positions, and the caption says for how many. Where more
-    /// than half of the dots have an entry, the fuller half is drawn, and the caption says how full they are.
+    /// A line has at most `columns` characters, from 24 to 400.
+    ///
+    /// A character has two dots across and four dots down. If there is space, a position covers 2, 4 or 8 dots in each
+    /// direction. Otherwise a dot covers several positions, and the caption states their number. If more than half of
+    /// the dots have an entry, only the fuller half is drawn, and the caption states how full they are.
     ///
     /// # Examples
     ///
@@ -116,8 +121,9 @@ impl<'a, P: Pattern> Spy<'a, P> {
         self.picture().braille(columns)
     }
 
-    /// The picture as SVG, about 700 pixels wide unless [`sized`](Spy::sized). The counts that the shades stand for are
-    /// exact.
+    /// Returns the picture as SVG, with exact counts in the legend.
+    ///
+    /// It is about 700 pixels wide, unless [`sized`](Spy::sized) sets another width.
     ///
     /// # Examples
     ///
@@ -133,11 +139,11 @@ impl<'a, P: Pattern> Spy<'a, P> {
         svg::draw(&self.picture().scene())
     }
 
-    /// The picture as PNG, with the layout and the shades of [`svg`](Spy::svg).
+    /// Returns the picture as PNG, with the layout and the shades of [`svg`](Spy::svg).
     ///
     /// # Errors
     ///
-    /// `Io`: the encoder failed, which is not known to happen.
+    /// `Io`: the encoder failed. This is not known to happen.
     ///
     /// # Examples
     ///

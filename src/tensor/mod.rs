@@ -470,7 +470,7 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
 
     /// Returns whether two tensors have the same entries and the same fill.
     ///
-    /// It is like `==`, except that a NaN is the same as a NaN, and `-0.0` is not the same as `0.0`.
+    /// It is like `==`, except that a NaN is the same as a NaN, and `-0.0` differs from `0.0`.
     #[doc(alias = "array_equal")]
     #[doc(alias = "equals")]
     pub fn same_as(&self, other: &Self) -> bool {

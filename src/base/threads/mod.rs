@@ -373,7 +373,7 @@ pub(crate) fn test_into<T: Copy + Sync>(
     });
 }
 
-/// [`map_into`] for a function that may have no result, in a few instructions of SIMD.
+/// [`map_into`] for a function that may fail for a value, in a few instructions of SIMD.
 ///
 /// Returns the first value without a result, for any number of threads.
 pub(crate) fn try_map_into<T: Copy + Sync, U: Zeroable + Send>(

@@ -124,7 +124,7 @@ impl Lanes {
     }
 }
 
-/// Returns the smallest and the largest finite value; `None` if the type has no meaningful order.
+/// Returns the smallest and the largest finite value; `None` if the type does not have a meaningful order.
 fn range<T: FileElement>(values: &[T]) -> Option<(String, String)> {
     let mut finite = values.iter().copied().filter(|value| value.isfinite());
     let first = finite.next().filter(|_| T::DTYPE != DType::Bool)?;

@@ -61,8 +61,8 @@ fn in_chunks(expression: &Expression, named: &[(&str, File<'_>)], args: &EvalArg
     engine.emit(expression, &bound, &args.output, told)
 }
 
-/// Rejects incompatible types and shapes before any entry is read. Skips the check if a file has no header or, like a
-/// pipe, cannot be read again.
+/// Rejects incompatible types and shapes before any entry is read. Skips the check if a file does not have a header, or
+/// cannot be read again, like a pipe.
 fn check_headers(expression: &Expression, files: &HashMap<&str, &PathBuf>, args: &EvalArgs) -> Result<(), Failure> {
     if args.reading.from.is_some() || !files.values().all(|file| can_be_read_again(file)) {
         return Ok(());

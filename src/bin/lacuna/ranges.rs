@@ -84,7 +84,7 @@ impl PositionRun {
         PositionRun { first: position, count: 1, step: 1 }
     }
 
-    /// Returns the last position, or `first` if there are no positions.
+    /// Returns the last position, or `first` if the range is empty.
     pub(crate) fn last(self) -> i128 {
         self.first + (self.count - 1).max(0) * self.step
     }

@@ -76,7 +76,7 @@ pub(crate) fn check_files(verb: &Verb) -> Result<(), String> {
     check_picture(verb)
 }
 
-/// Rejects a target of unknown format, and a format for which `--store` has no effect.
+/// Rejects a target of unknown format, and `--store` for a format that ignores it.
 fn check_target(path: &Path, writing: &Writing) -> Result<(), String> {
     match writing.to.or_else(|| FileFormat::from_path(path)) {
         None if is_stream(path) => Err("stdout has no extension; name its format with --to".into()),

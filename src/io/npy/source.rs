@@ -61,7 +61,7 @@ impl<'r> BinarySource<'r> {
     }
 
     /// Returns the error of a failed read. If the bytes of an archive caused the failure, the error names the member. A
-    /// separate file has no such bytes.
+    /// separate file does not have such bytes.
     fn failure(&self, error: std::io::Error) -> Error {
         use ErrorKind::{InvalidData, InvalidInput, Other, UnexpectedEof, Unsupported};
         match Error::from(error) {

@@ -126,7 +126,7 @@ fn check_length(bytes: u64) -> Result<()> {
     guard::<u8>("the manifest", bytes.into(), MOST_BYTES, instead)
 }
 
-/// Returns whether a name is that of a file directly in the folder, on any system, and needs no escape in JSON.
+/// Returns whether a name is that of a file directly in the folder, on any system, and is not escaped in JSON.
 fn is_plain(name: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
     name.len() <= 255 && name.bytes().all(is_plain) && !name.starts_with(['.', '_']) && !name.is_empty()

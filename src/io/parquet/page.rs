@@ -48,7 +48,7 @@ pub(super) struct PageHeader {
     is_compressed: bool,
     /// The checksum of the bytes after the header.
     crc: Option<u32>,
-    /// True if the header matches its own checksum; `None` if it has no checksum.
+    /// True if the header matches its own checksum; `None` without a checksum.
     holds: Option<bool>,
 }
 

@@ -366,7 +366,7 @@ pub(super) struct PageRun {
 
 impl PageRun {
     /// Returns whether the other run follows directly, in the file and in rows. A dictionary before the first page of
-    /// values has no rows.
+    /// values does not have rows.
     fn is_before(&self, other: &PageRun) -> bool {
         self.start.checked_add(self.bytes) == Some(other.start)
     }
@@ -405,7 +405,7 @@ struct Page<'b> {
 }
 
 impl<'b> PageCursor<'b> {
-    /// Returns the next page that has selected rows, or has no rows at all.
+    /// Returns the next page that has selected rows, or does not have rows at all.
     fn next(&mut self) -> Result<Option<Page<'b>>> {
         while !self.bytes.is_empty() {
             let page = self.next_of_all()?;

@@ -57,7 +57,7 @@ pub(super) struct Traversal<'s> {
     failed: Option<Error>,
     /// The arrays of finished chunks, for reuse.
     spares: Arc<Spares>,
-    /// True if there are no more bins.
+    /// True if all bins are processed.
     is_done: bool,
 }
 
@@ -184,7 +184,7 @@ impl<'s> Traversal<'s> {
         Ranged { range: range.start..end, weight }
     }
 
-    /// Returns the next bins that fit, at least one bin. If there are no bins, the first range is empty.
+    /// Returns the next bins that fit, at least one bin. Without bins, the first range is empty.
     fn range(&mut self) -> Option<Result<Ranged>> {
         if self.is_done {
             return None;
@@ -276,7 +276,7 @@ impl<'s> Traversal<'s> {
         Ok(())
     }
 
-    /// Computes the next ranges at once. The result is empty if there are no more ranges.
+    /// Computes the next ranges at once. The result is empty after the last range.
     fn batch(&mut self) -> Result<Vec<Held>> {
         loop {
             let ranges = self.ranges()?;

@@ -167,7 +167,7 @@ impl ForwardStep<'_> {
     /// `std` is `(x - m) dy / ((n - ddof) std)`, the gradient of `norm` is `x dy / norm`, and the gradient of
     /// `logsumexp` is `exp(x - logsumexp) dy`.
     ///
-    /// Variances and standard deviations that ignore NaN, of views or by group labels have no formula, because n
+    /// Variances and standard deviations that ignore NaN do not have a formula for views or by group labels, because n
     /// differs between groups.
     fn of_reduction(&self, forward: &'static OpSpec) -> Option<Arc<Node>> {
         let (x, g, graph) = (self.named("x"), self.term("upstream"), self.graph);
@@ -243,7 +243,7 @@ impl ForwardStep<'_> {
 
     /// Returns the gradient of one operand of an arithmetic operation.
     ///
-    /// If one operand is a view of stored entries, the other must be a view of the same known shape. Of dynamically
+    /// If one operand is a view of stored entries, the other must be a view of the same known shape. For dynamically
     /// typed operands one view is enough.
     fn of_two(&self, forward: &'static OpSpec, number: usize) -> Option<Arc<Node>> {
         let [x, y, g] = ["x", "y", "upstream"].map(|name| self.term(name));

@@ -23,7 +23,7 @@ fn placed(sources: &Sources, coords: &AxisCoords, cut: &StepRange) -> Allocated<
     }
 }
 
-/// Returns the entries within the bounds of the leading cuts, and the number of axes that need no further test.
+/// Returns the entries within the bounds of the leading cuts, and the number of axes that are fully checked.
 ///
 /// These are the leading axes with one remaining position, and the first other axis if its step is 1.
 fn window(axes: &[AxisCoords], cuts: &[StepRange], count: usize) -> (Range<usize>, usize) {

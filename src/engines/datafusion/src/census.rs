@@ -1,6 +1,6 @@
 //! The first pass of a median: counts of NaN and of numbers below, at and above the fill, per group. In most sparse
-//! groups the counts locate the middle. Small groups also keep the keys of numbers below and above the fill, and need
-//! no further pass.
+//! groups the counts locate the middle. Small groups also keep the keys of numbers below and above the fill, so one
+//! pass is enough.
 
 use std::sync::Arc;
 
@@ -186,7 +186,7 @@ impl Counts {
         Counts { query, groups: Vec::new(), held: 0 }
     }
 
-    /// Applies `change` to a group; returns `None` if there is no such group.
+    /// Applies `change` to a group; returns `None` if the group does not exist.
     fn change<R>(&mut self, group: usize, change: impl FnOnce(&mut Known) -> R) -> Option<R> {
         let known = self.groups.get_mut(group)?;
         let before = known.bytes();

@@ -93,7 +93,7 @@ impl Cluster {
     ///
     /// # Errors
     ///
-    /// `Argument`: there are no addresses, or one is not the address of a worker.
+    /// `Argument`: the list of addresses is empty, or an address is malformed.
     pub fn connect(addresses: impl IntoIterator<Item = impl AsRef<str>>) -> Result<Self> {
         let url = |address: &str| match Url::parse(address) {
             Ok(url) if matches!(url.scheme(), "http" | "https") && url.has_host() && url.path() == "/" => Ok(url),
@@ -348,8 +348,8 @@ fn reason(error: &DataFusionError) -> Silence {
     }
 }
 
-/// Returns whether a worker has another token, or a certificate of an unknown authority. Errors of the TLS library have
-/// no type here, and errors of workers arrive as text.
+/// Returns whether a worker has another token, or a certificate of an unknown authority. Errors of the TLS library are
+/// not typed here, and errors of workers arrive as text.
 fn is_refusal(why: &str) -> bool {
     ["invalid peer certificate", ANOTHER_TOKEN, NO_TOKEN].iter().any(|refusal| why.contains(refusal))
 }
@@ -361,8 +361,8 @@ fn told(silent: &[String]) -> String {
     }
 }
 
-/// Classifies the error of a worker or a connection. A step without a result has no result on other workers either, and
-/// rejected credentials stay rejected.
+/// Classifies the error of a worker or a connection. A step that fails also fails on other workers, and rejected
+/// credentials stay rejected.
 fn of_worker(error: DataFusionError) -> Failure {
     match Failure::from(error) {
         Failure::Again(cause) if is_refusal(&cause) => Failure::Never(cause),

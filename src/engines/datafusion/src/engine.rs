@@ -117,7 +117,7 @@ pub(crate) fn entries(query: &Query, partitions: usize, memory: u64) -> Entries 
 
 /// The reason for a missing answer.
 pub(crate) enum Failure {
-    /// The fold has no result, or cannot be sent at all.
+    /// The streaming reduction does not have a result, or cannot be sent at all.
     Final(Error),
     /// A failure that another attempt would repeat.
     Never(String),

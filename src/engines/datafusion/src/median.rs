@@ -35,7 +35,7 @@ struct Target {
 /// The searched prefixes of keys, by the coordinates of a group.
 pub(crate) type Wanted = BTreeMap<Vec<u64>, Vec<u64>>;
 
-/// Returns the keys of the two numbers in the middle of each group; `None` if the group has no median.
+/// Returns the keys of the two numbers in the middle of each group; `None` if the group does not have a median.
 pub(crate) async fn keys(
     passes: &Passes<'_>,
     extent: u128,
@@ -92,7 +92,7 @@ struct Span {
 }
 
 impl Span {
-    /// Returns the span of a group with `gaps` unstored positions; `None` if the group has no median.
+    /// Returns the span of a group with `gaps` unstored positions; `None` if the group does not have a median.
     fn of(gaps: u128, order: &dyn RankSearch, census: &Census) -> Option<Span> {
         let (unstored, level) = match order.gap() {
             Gap::Level(first, _) => (gaps, first),

@@ -69,7 +69,7 @@ fn check(found: Result<CooTensor<f64>>, expected: &CooTensor<f64>, start: Instan
     found.inspect_err(|error| println!("{told}: after {:?}: {error}", start.elapsed())).is_ok()
 }
 
-/// Returns whether a folder has no temporary files, except the locks of running workers.
+/// Returns whether a folder is empty of temporary files, except the locks of running workers.
 fn is_empty(folder: &Path) -> bool {
     let is_none = |path: PathBuf| if path.is_dir() { is_empty(&path) } else { path.ends_with("lock") };
     fs::read_dir(folder).unwrap().all(|entry| is_none(entry.unwrap().path()))

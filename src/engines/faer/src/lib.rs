@@ -79,7 +79,7 @@ pub fn as_faer<T: Element, I: Index>(x: &CsrTensor<T, I>) -> Result<SparseRowMat
 /// # Errors
 ///
 /// - the errors of [`as_faer`], except for the width of the indices;
-/// - `OutOfMemory`: there is no memory for a copy.
+/// - `OutOfMemory`: the allocation of the copy fails.
 pub fn into_faer<T: Element, I: Index>(x: CsrTensor<T, I>) -> Result<SparseRowMat<I, T>> {
     let (rows, columns) = matrix_shape(&x)?;
     let (pattern, values, _) = x.into_parts()?;
@@ -116,7 +116,7 @@ pub fn from_faer<T: Element, I: Index>(matrix: SparseRowMat<I, T>) -> Result<Csr
     Tensor::from_parts(CsrPattern::new(Shape::from([rows, columns]), offsets, indices)?, values, T::ZERO)
 }
 
-/// Removes the room after the entries of each row, and returns the new offsets.
+/// Removes the free space after the entries of each row, and returns the new offsets.
 fn moved_together<T: Element, I: Index>(
     starts: &[I],
     lengths: &[I],
