@@ -14,14 +14,14 @@ use super::words::{Indices, ModeArg, NumberList, parse_axis, parse_indices, pars
 pub(crate) struct IsinArgs {
     #[command(flatten)]
     pub(crate) input: InputArgs,
-    /// The members of the set, in the tensor's element type; '' is the empty set
+    /// Test values in the tensor's element type; '' is the empty set
     #[arg(long, value_parser = parse_values, allow_hyphen_values = true, value_name = "V,V,…",
           group = "set")]
     pub(crate) values: Option<NumberList>,
-    /// A file whose elements are the members; compared by exact value
+    /// A file whose elements are the test values, compared exactly
     #[arg(long, value_name = "FILE", group = "set")]
     pub(crate) values_from: Option<PathBuf>,
-    /// Tell which elements are not members
+    /// Mark the elements that are not test values
     #[arg(long)]
     pub(crate) invert: bool,
     #[command(flatten)]
@@ -34,18 +34,18 @@ pub(crate) struct IsinArgs {
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("positions").required(true))]
 pub(crate) struct PositionArgs {
-    /// The positions; negative ones count from the end (with `--mode clip` they become 0). Also ranges, as in Python:
-    /// `0:3,7,10:20:2`
+    /// Positions or ranges, as in Python: `0:3,7,10:20:2`; negative ones count from the end (with `--mode clip` they
+    /// become 0)
     #[arg(long, value_parser = parse_indices, allow_hyphen_values = true, value_name = "I,I,…",
           group = "positions")]
     pub(crate) indices: Option<Indices>,
-    /// A file of integers, whose shape the result has; or text, with a list of them
+    /// A file of integers, which sets the shape of the result; or a text list
     #[arg(long, value_name = "FILE", group = "positions")]
     pub(crate) indices_from: Option<PathBuf>,
-    /// A position out of range: an error, or wrapped around, or clipped to the nearest
+    /// Rule for positions out of range: an error, wrapped, or clipped
     #[arg(long, value_enum, default_value_t = ModeArg::Raise, value_name = "MODE")]
     pub(crate) mode: ModeArg,
-    /// Take along this axis, not from the flattened tensor
+    /// Take along this axis instead of from the flattened tensor
     #[arg(long, value_parser = parse_axis, allow_hyphen_values = true, value_name = "N")]
     pub(crate) axis: Option<isize>,
 }

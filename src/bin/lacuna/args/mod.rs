@@ -18,13 +18,13 @@ pub(crate) use shared::{EngineArgs, InputArgs, Output, Reading, Telling, Writing
 pub(crate) use words::{Binding, Picture, not_an_option};
 use words::{binding, parse_columns, parse_pixels, parse_verb};
 
-/// Sparse tensors on the command line: questions asked of a file, without building its dense form.
+/// Sparse tensors on the command line: operations on files, without their dense form.
 ///
-/// Files: Matrix Market (.mtx), FROSTT (.tns), .npy, each also with .gz after it, .npz of scipy and of pydata/sparse;
+/// Files: Matrix Market (.mtx), FROSTT (.tns) and .npy, each also as .gz; .npz of scipy and of pydata/sparse;
 #[cfg_attr(feature = "parquet", doc = " .parquet, and folders of them;")]
 /// `-` is stdin or stdout.
 ///
-/// Exit status: 0; 1 for an error; 2 for wrong usage.
+/// Exit status: 0 for success, 1 for an error, 2 for wrong usage.
 #[derive(Debug, Parser)]
 #[command(version, arg_required_else_help = true, disable_help_subcommand = true)]
 #[command(after_help = "Each verb has a help of its own, such as: lacuna help any\n\n\
@@ -49,30 +49,30 @@ pub(crate) fn command_of(words: impl Iterator<Item = OsString>) -> Command {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
-    /// Show what a file holds
+    /// Show the contents of a file
     #[command(after_help = "Example: lacuna info tests/data/karate.mtx")]
     Info(InfoArgs),
-    /// Write a tensor in another file format
+    /// Convert a tensor to another file format
     #[command(after_help = "Example: lacuna convert tests/data/karate.mtx karate.npz")]
     Convert(ConvertArgs),
     #[command(flatten)]
     Operation(TableCommand<false>),
-    /// The value of an expression over files
+    /// Evaluate an expression over files
     #[command(
         after_help = "Example: lacuna eval 'nanmedian(stored(x * 2 + 1), axis=1)' x=tests/data/mauna_loa_co2.mtx"
     )]
     Eval(EvalArgs),
-    /// A picture of where the entries are
+    /// Draw the pattern of a tensor
     #[command(after_help = "Example: lacuna spy tests/data/karate.mtx\n         \
                       lacuna spy tests/data/karate.mtx -o karate.png")]
     Spy(SpyArgs),
-    /// The gradient of the input, from that of the output
+    /// Compute the gradient of the input from the upstream gradient
     #[command(subcommand, after_help = "Example: lacuna backward any --help")]
     Backward(TableCommand<true>),
-    /// Print the help of a verb
+    /// Print the help of a command
     #[command(after_help = "Example: lacuna help take\n         lacuna help backward any")]
     Help(HelpArgs),
-    /// Print what makes a shell complete the words of this program
+    /// Print the completion script of a shell
     #[command(after_help = "Example: lacuna completions bash")]
     Completions(CompletionsArgs),
     /// Print the manual
@@ -82,20 +82,20 @@ pub(crate) enum Verb {
 
 #[derive(Debug, Args)]
 pub(crate) struct HelpArgs {
-    /// The verb, and for backward the one below it
+    /// The command, and for backward its subcommand
     #[arg(value_name = "VERB", value_parser = parse_verb)]
     pub(crate) verb: Vec<String>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct CompletionsArgs {
-    /// The shell
+    /// The name of the shell
     pub(crate) shell: Shell,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ManArgs {
-    /// Write it to a folder instead, one page for each verb
+    /// Write one page per command to this folder instead
     #[arg(long, value_name = "FOLDER")]
     pub(crate) dir: Option<PathBuf>,
 }
@@ -120,7 +120,7 @@ pub(crate) struct ConvertArgs {
     pub(crate) telling: Telling,
 }
 
-// A picture in the terminal has no summary whose entries could be listed.
+// A picture in the terminal does not have a summary whose entries could be listed.
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("summary").args(["output", "json"]).multiple(true))]
 #[command(mut_arg("head", |head| head.requires("summary")), mut_arg("all", |all| all.requires("summary")))]
@@ -130,13 +130,13 @@ pub(crate) struct SpyArgs {
     /// Write the picture to a file, .png or .svg; `-` for stdout
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-    /// The kind of picture written, where the extension does not tell
+    /// The format of the picture, if the extension does not name it
     #[arg(long, value_enum, value_name = "png|svg", hide_possible_values = true, requires = "output")]
     pub(crate) to: Option<Picture>,
-    /// About how wide the picture written is, 240 to 4000 pixels [default: 700]
+    /// Approximate width of the picture, 240 to 4000 pixels [default: 700]
     #[arg(long, value_parser = parse_pixels, allow_negative_numbers = true, value_name = "N", requires = "output")]
     pub(crate) size: Option<usize>,
-    /// The width of the picture in the terminal, 24 to 400 characters [default: the terminal's, else 80]
+    /// Width of the text picture, 24 to 400 [default: the terminal's, or 80]
     #[arg(long, value_parser = parse_columns, allow_negative_numbers = true, value_name = "N",
           conflicts_with = "summary")]
     pub(crate) columns: Option<usize>,
@@ -149,16 +149,16 @@ pub(crate) struct EvalArgs {
     /// The expression, such as 'sum(x * 2, axis=0)'
     #[arg(required_unless_present_any = ["lines", "functions"], allow_hyphen_values = true, value_name = "EXPR")]
     pub(crate) expression: Option<String>,
-    /// The files that the names of the expression stand for
+    /// The file of each name in the expression
     #[arg(value_parser = binding(), value_name = "NAME=FILE")]
     pub(crate) bindings: Vec<Binding>,
-    /// Answer JSON objects, one a line of stdin, until its end
+    /// Answer JSON objects from stdin, one per line, until its end
     #[arg(long, conflicts_with_all = ["expression", "bindings", "output"])]
     pub(crate) lines: bool,
-    /// List the functions that there are
+    /// List all functions
     #[arg(long, conflicts_with_all = ["expression", "bindings", "lines"])]
     pub(crate) functions: bool,
-    /// Print the graph, and run nothing
+    /// Print the graph without running it
     #[arg(long)]
     pub(crate) explain: bool,
     #[command(flatten)]

@@ -66,16 +66,16 @@ pub(crate) enum Operands {
     List,
 }
 
-/// The options of a product of matrices.
+/// The options of a matrix product.
 #[derive(Debug, Args)]
 pub(crate) struct ProductArgs {
-    /// The operations instead of plus and times, on stored entries
+    /// A semiring instead of plus and times, over stored entries
     #[arg(long, value_parser = semirings(), value_name = "NAME")]
     pub(crate) semiring: Option<String>,
-    /// A file of the result's shape: the product of what is stored, where the file has entries
+    /// A mask of the result's shape: multiply stored entries, and keep only the positions of its entries
     #[arg(long, value_name = "FILE")]
     pub(crate) mask: Option<PathBuf>,
-    /// Where the mask has no entries
+    /// Keep the positions without an entry in the mask instead
     #[arg(long, requires = "mask")]
     pub(crate) complement: bool,
 }

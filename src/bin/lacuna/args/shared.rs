@@ -9,7 +9,7 @@ use lacuna::{DType, Shape};
 
 use super::words::{DuplicatesArg, dtypes, file_formats, formats, parse_bytes, parse_count, parse_fill, parse_shape};
 
-/// The file that a command reads, and how it is read.
+/// The file that a command reads, with the options for reading.
 #[derive(Debug, Args)]
 pub(crate) struct InputArgs {
     /// The file to read; `-` for stdin
@@ -21,39 +21,39 @@ pub(crate) struct InputArgs {
 /// The heading of the reading options in the help of a command.
 const READING: &str = "Options for reading";
 
-/// How a file is read.
+/// The options for reading a file.
 #[derive(Debug, Args)]
 pub(crate) struct Reading {
-    /// The format that the operation runs on [default: the file's own, coo where it does not say]
+    /// The format of the operation [default: that of the file, otherwise coo]
     #[arg(long, help_heading = READING, value_parser = formats(), value_name = "FORMAT")]
     pub(crate) format: Option<Format>,
-    /// The element type to convert to; a value that does not fit is an error, a float is rounded
+    /// Convert to this element type; floats are rounded, a value that does not fit is an error
     #[arg(long, help_heading = READING, value_parser = dtypes(), value_name = "NAME")]
     pub(crate) dtype: Option<DType>,
-    /// The value of a gap in .mtx, .tns and scipy's .npz; for .npy, which value is left unstored [default: 0]
+    /// The value of unstored positions in .mtx, .tns and scipy's .npz; for .npy, the value left unstored [default: 0]
     #[arg(long, help_heading = READING, value_parser = parse_fill, allow_hyphen_values = true, value_name = "V")]
     pub(crate) fill: Option<String>,
-    /// The shape: of a .tns, whose entries tell only the least one; any other file must have it
+    /// The shape of a .tns, whose entries only show a minimum; any other file must have it
     #[arg(long, help_heading = READING, value_parser = parse_shape, allow_negative_numbers = true,
           value_name = "N,M,…")]
     pub(crate) shape: Option<Shape>,
-    /// The columns of the axes and then of the values, for a .parquet without a description of a tensor
+    /// Column names of a .parquet that does not describe a tensor: the axes, then the values
     #[cfg(feature = "parquet")]
     #[arg(long, help_heading = READING, value_delimiter = ',', value_name = "NAME,…")]
     pub(crate) names: Option<Vec<String>>,
     /// The rule for entries that the file repeats
     #[arg(long, help_heading = READING, value_enum, default_value_t = DuplicatesArg::Sum, value_name = "RULE")]
     pub(crate) duplicates: DuplicatesArg,
-    /// The most memory that a file may take: bytes, or with K, M, G or T [default: in proportion to the file]
+    /// The memory limit of a file: bytes, or with K, M, G or T [default: in proportion to the file]
     #[arg(long, help_heading = READING, value_parser = parse_bytes, allow_negative_numbers = true,
           value_name = "BYTES")]
     pub(crate) max_memory: Option<u64>,
-    /// The file format, where neither extension nor first bytes tell
+    /// The file format, if neither extension nor first bytes show it
     #[arg(long, help_heading = READING, value_parser = file_formats(), ignore_case = true, value_name = "FORMAT")]
     pub(crate) from: Option<FileFormat>,
 }
 
-/// The place and the form of the result.
+/// The target and the format of the result.
 #[derive(Debug, Args)]
 pub(crate) struct Output {
     /// Write the result to a file; `-` for stdout
@@ -65,10 +65,10 @@ pub(crate) struct Output {
     pub(crate) telling: Telling,
 }
 
-/// How a file is written.
+/// The options for writing a file.
 #[derive(Debug, Args)]
 pub(crate) struct Writing {
-    /// The format of the file written, where its extension does not tell
+    /// The format of the output file, if its extension does not name it
     #[arg(long, value_parser = file_formats(), ignore_case = true, value_name = "FORMAT", requires = "output")]
     pub(crate) to: Option<FileFormat>,
     #[cfg_attr(feature = "parquet", doc = " Write a .npz or a .parquet without compression: larger, and in less time")]
@@ -77,13 +77,13 @@ pub(crate) struct Writing {
     pub(crate) store: bool,
 }
 
-/// How a tensor is told.
+/// The options for printing a tensor.
 #[derive(Debug, Args)]
 pub(crate) struct Telling {
     /// Print the summary as a JSON object
     #[arg(long)]
     pub(crate) json: bool,
-    /// List so many entries [default: 10; as JSON all of at most 1000, else none]
+    /// List N entries [default: 10; as JSON all of at most 1000, otherwise none]
     #[arg(long, value_parser = parse_count, allow_negative_numbers = true, value_name = "N", conflicts_with = "all")]
     pub(crate) head: Option<usize>,
     /// List all entries
@@ -91,7 +91,7 @@ pub(crate) struct Telling {
     pub(crate) all: bool,
 }
 
-/// Where and in what parts the work is done.
+/// The engine, and the folder for its temporary files.
 #[derive(Debug, Args)]
 pub(crate) struct EngineArgs {
     #[cfg_attr(

@@ -112,7 +112,7 @@ pub(crate) fn not_an_option(word: &str) -> Parsed<&str> {
     Ok(word)
 }
 
-/// Splits a comma-separated list; an empty string has no items.
+/// Splits a comma-separated list; an empty string is an empty list.
 fn split_list(text: &str) -> Parsed<impl Iterator<Item = &str>> {
     let text = not_an_option(text)?.trim();
     Ok(text.split(',').map(str::trim).filter(move |_| !text.is_empty()))
