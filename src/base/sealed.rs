@@ -1,4 +1,4 @@
 //! The mark of public traits that other crates cannot implement.
 
-/// A type of this crate, or a foreign type for which this crate implements its own traits.
+/// A type for which this crate implements its own traits: its own, or a foreign type.
 pub trait Sealed {}

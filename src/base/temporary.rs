@@ -45,7 +45,9 @@ pub(crate) fn end<T>(path: &Path, end: impl FnOnce() -> T) -> T {
     ended
 }
 
-/// Removes the temporary files of this process, and calls `end`, which ends the process.
+/// Removes the temporary files of this process, and calls `end`.
+///
+/// `end` ends the process.
 ///
 /// Other threads that create or rename temporary files wait.
 #[cfg(feature = "io")]

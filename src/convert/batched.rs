@@ -26,7 +26,9 @@ use crate::tensor::erased::SparseRef;
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct PaddleCsr<T> {
-    /// The offsets of the rows in each matrix: one per row, and the end of the last row. They start from 0.
+    /// The offsets of the rows in each matrix, which start from 0.
+    ///
+    /// Each matrix has one offset per row, and the end of the last row.
     pub crows: Vec<i64>,
     /// The column of each entry.
     pub cols: Vec<i64>,

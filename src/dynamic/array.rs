@@ -115,7 +115,9 @@ impl AnyArray {
         self.whole.as_ref()
     }
 
-    /// Returns a tensor in coordinate format with the fill 0, which stores the elements that are not 0.
+    /// Returns a tensor in coordinate format with the elements that are not 0.
+    ///
+    /// The fill of the tensor is 0.
     ///
     /// # Errors
     ///
@@ -130,7 +132,7 @@ impl AnyArray {
         on_array!(self, x => of(x))
     }
 
-    /// Returns the array with elements of another type, under the rules of [`Tensor::cast`](crate::Tensor::cast).
+    /// Converts the elements to another type, like [`Tensor::cast`](crate::Tensor::cast).
     ///
     /// # Errors
     ///

@@ -49,7 +49,9 @@ fn gradients<T: Float>(
 }
 
 on_operands! {
-    /// Multiplies the unfolded tensor by the Khatri-Rao product of factors: see [`mttkrp()`](crate::mttkrp()).
+    /// Multiplies the unfolded tensor by the Khatri-Rao product of factors.
+    ///
+    /// See [`mttkrp()`](crate::mttkrp()).
     ///
     /// # Errors
     ///
@@ -78,8 +80,9 @@ on_operands! {
         })
     }
 
-    /// Returns the gradients of the tensor and of all factors of `mttkrp`: see
-    /// [`grad::mttkrp`](crate::grad::mttkrp).
+    /// Returns the gradients of the tensor and of all factors of `mttkrp`.
+    ///
+    /// See [`grad::mttkrp`](crate::grad::mttkrp).
     ///
     /// # Errors
     ///
@@ -192,8 +195,9 @@ impl AnyOperand<'_> {
 }
 
 on_operands! {
-    /// Multiplies each entry by a dot product of rows of two dense factors: see
-    /// [`Stored::sddmm`](crate::Stored::sddmm).
+    /// Multiplies each entry by a dot product of rows of two dense factors.
+    ///
+    /// See [`Stored::sddmm`](crate::Stored::sddmm).
     ///
     /// # Errors
     ///
@@ -216,8 +220,9 @@ on_operands! {
         Ok(x.stored().mul(dots.stored())?.with_fill(Number::Integer(0))?.into())
     }
 
-    /// Returns the gradients of the entries and of both factors of `sddmm`: see
-    /// [`grad::sddmm`](crate::grad::sddmm).
+    /// Returns the gradients of the entries and of both factors of `sddmm`.
+    ///
+    /// See [`grad::sddmm`](crate::grad::sddmm).
     ///
     /// # Errors
     ///

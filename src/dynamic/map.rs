@@ -102,7 +102,9 @@ macro_rules! functions {
 crate::__functions! { functions }
 
 on_operands! {
-    /// Returns each element with all bits inverted; for `bool`, the negation: see [`not`](crate::not()).
+    /// Returns each element with all bits inverted; for `bool`, the negation.
+    ///
+    /// See [`not`](crate::not()).
     ///
     /// # Errors
     ///
@@ -207,7 +209,9 @@ on_operands! {
 }
 
 impl AnyTensor {
-    /// Returns the tensor without stored entries that equal the fill: see [`Tensor::prune`](crate::Tensor::prune).
+    /// Removes the stored entries that are the same as the fill.
+    ///
+    /// See [`Tensor::prune`](crate::Tensor::prune).
     ///
     /// # Errors
     ///

@@ -109,7 +109,7 @@ use any_of_type;
 
 crate::__with_dtypes! {
     (any_of_type)
-    /// A tensor whose format and element type are known only at run time, such as the contents of a file.
+    /// A tensor with dynamically typed format and elements, such as a file has.
     ///
     /// [`dispatch!`](crate::dispatch!) runs generic code on the tensor. `==` compares under the rules of
     /// [`Tensor`].
@@ -182,7 +182,7 @@ impl AnyTensor {
         dispatch!(self, x => x.fill().to_number())
     }
 
-    /// Returns the tensor with elements of another type, under the rules of [`Tensor::cast`].
+    /// Converts the elements to another type, like [`Tensor::cast`].
     ///
     /// # Errors
     ///
@@ -214,7 +214,7 @@ impl AnyTensor {
         dispatch!(self, x => Ok(x.in_format(format, limit)?.into()))
     }
 
-    /// Returns the tensor in coordinate format, with static element and coordinate types.
+    /// Converts the tensor to coordinate format with static types.
     ///
     /// # Errors
     ///
@@ -246,7 +246,9 @@ impl AnyTensor {
         dispatch!(tensor, x => Tensor::from_erased(retyped::<Erased<T>>(&mut Some(x))))
     }
 
-    /// Returns whether formats and element types are equal, and the tensors are the same under [`Tensor::same_as`].
+    /// Returns whether types and tensors are the same, like [`Tensor::same_as`].
+    ///
+    /// Formats and element types must be equal.
     pub fn same_as(&self, other: &Self) -> bool {
         fn same<T: Element>(a: &Erased<T>, b: &dyn Any) -> bool {
             b.downcast_ref::<Erased<T>>().is_some_and(|b| a.same_as(b))

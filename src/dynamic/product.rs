@@ -98,8 +98,9 @@ impl<'m> From<&'m AnyTensor> for AnyMatmul<'m> {
 }
 
 on_operands! {
-    /// Returns the product of stored entries, with a mask or over a semiring: see
-    /// [`matmul_with`](crate::matmul_with()).
+    /// Returns the product of stored entries, with a mask or over a semiring.
+    ///
+    /// See [`matmul_with`](crate::matmul_with()).
     ///
     /// If the formats of the tensors differ, the result is in coordinate format.
     ///

@@ -178,7 +178,9 @@ on_operands! {
         by!(order view, op::topk, x => ops::topk(x, k, axis))
     }
 
-    /// Returns the largest elements along an axis, and their positions: see [`topk_index`](crate::topk_index()).
+    /// Returns the largest elements along an axis, and their positions.
+    ///
+    /// See [`topk_index`](crate::topk_index()).
     ///
     /// # Errors
     ///
@@ -223,7 +225,9 @@ on_operands! {
         Ok((values.cast(self.dtype())?.into(), AnyArray::from(counts).into()))
     }
 
-    /// Returns the positions of elements along an axis, in increasing order: see [`argsort`](crate::argsort()).
+    /// Returns the positions of elements along an axis, in increasing order.
+    ///
+    /// See [`argsort`](crate::argsort()).
     ///
     /// # Errors
     ///

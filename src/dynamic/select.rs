@@ -333,8 +333,9 @@ on_operands! {
         dispatch!(x, x => self.found(x.stored().mask(mask.pattern())))
     }
 
-    /// Returns the stored entries at positions that `mask` does not store: see
-    /// [`Stored::without`](crate::Stored::without).
+    /// Returns the stored entries at positions that `mask` does not store.
+    ///
+    /// See [`Stored::without`](crate::Stored::without).
     ///
     /// # Errors
     ///

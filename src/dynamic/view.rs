@@ -121,7 +121,7 @@ impl AnyValue {
         AnyOperand::from(self).shape()
     }
 
-    /// Returns the value with elements of another type, under the rules of [`Tensor::cast`].
+    /// Converts the elements to another type, like [`Tensor::cast`].
     ///
     /// # Errors
     ///
@@ -196,7 +196,7 @@ impl<'a> AnyOperand<'a> {
         matches!(self, AnyOperand::Stored(_))
     }
 
-    /// Returns the tensor, or the tensor that has the stored entries; `None` for an array.
+    /// Returns the tensor, or the tensor of the stored view; `None` for an array.
     pub fn tensor(self) -> Option<&'a AnyTensor> {
         match self {
             AnyOperand::Tensor(x) | AnyOperand::Stored(x) => Some(x),

@@ -346,8 +346,9 @@ on_operands! {
 }
 
 impl AnyOperand<'_> {
-    /// Returns whether two operands of one element type are equal within a tolerance: see
-    /// [`allclose`](crate::allclose()).
+    /// Returns whether two operands of one type are equal within a tolerance.
+    ///
+    /// See [`allclose`](crate::allclose()).
     ///
     /// # Errors
     ///
@@ -368,8 +369,9 @@ impl AnyOperand<'_> {
 }
 
 impl AnyTensor {
-    /// Returns whether two tensors of one element type are equal within a tolerance: see
-    /// [`allclose`](crate::allclose()).
+    /// Returns whether two tensors of one type are equal within a tolerance.
+    ///
+    /// See [`allclose`](crate::allclose()).
     ///
     /// # Errors
     ///

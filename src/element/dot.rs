@@ -175,7 +175,9 @@ impl<T: Ring + Into<u128> + TryFrom<u128>> Dot<T> for u128 {
     }
 }
 
-/// A sum of signed integers: the low 128 bits, and the number of overflows minus the number of underflows.
+/// A sum of signed integers.
+///
+/// It has the low 128 bits, and the number of overflows minus the number of underflows.
 #[derive(Debug, Clone, Copy)]
 pub struct Wrapped {
     low: i128,

@@ -269,7 +269,9 @@ fn divide_digit(remainder: &mut u128, digit: u32, count: u128) -> u32 {
     })
 }
 
-/// A float type: the number of bits of its significand, and the last-bit exponents of its smallest and largest value.
+/// A float type: its significand and its range.
+///
+/// It has the number of bits of the significand, and the last-bit exponents of the smallest and largest value.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FloatFormat {
     bits: u32,

@@ -19,7 +19,9 @@ pub trait ProductFactor: Copy + Send + Sync {
     fn is_zero(&self) -> bool;
 }
 
-/// A float: a significand times a power of two. Zeros, infinities and NaN are significands.
+/// A float as a significand times a power of two.
+///
+/// Zeros, infinities and NaN are significands.
 ///
 /// Other significands are in a range where the product of two neither overflows nor underflows. They are normalized to
 /// `1..2` on demand.

@@ -134,8 +134,9 @@ pub(super) fn has_bits_of_nan(wide: f64) -> bool {
     wide.to_bits() << 1 > f64::INFINITY.to_bits() << 1
 }
 
-/// The arithmetic of a float type, and rounding to its nearest value, exactly once. A second rounding could turn other
-/// values into ties.
+/// The arithmetic of a float type, and a single rounding to its nearest value.
+///
+/// A second rounding could turn other values into ties.
 ///
 /// Generic code of users sees these items through [`Float`], so their names are long.
 pub trait Narrow: Copy + 'static {

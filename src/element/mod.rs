@@ -183,7 +183,7 @@ pub trait Element: Copy + Default + PartialEq + Debug + Send + Sync + 'static + 
     }
 }
 
-/// Code that is compiled for floating-point types only, called from code for any element type.
+/// Code that is compiled only for float types, but called for any element type.
 #[doc(hidden)]
 pub trait FloatVisitor {
     /// The type of the result.

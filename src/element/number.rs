@@ -102,7 +102,9 @@ impl fmt::Display for DType {
     }
 }
 
-/// A number without its element type, wide enough for all element types; conversions use it.
+/// A number of any element type, for conversions between types.
+///
+/// It is wide enough for all element types.
 ///
 /// Two numbers are compared by exact value and never rounded, even if their kinds differ:
 ///

@@ -1,7 +1,8 @@
 //! Values as plain bits, for code that only moves them: it is compiled once per width, in the library.
 
-/// Values as unsigned integers of their width, or as pairs of them. `bool` stays `bool`, because not every byte is
-/// valid.
+/// Values as unsigned integers of their width, or as pairs of them.
+///
+/// `bool` stays `bool`, because not every byte is valid.
 #[derive(Clone, Copy)]
 pub enum RawSlice<'a> {
     Bool(&'a [bool]),

@@ -82,7 +82,9 @@ pub trait Accumulator<T>: Clone + Default + Send + Sync + Saved {
     }
 }
 
-/// The results of exact sums, and the factors of products: the same code for all types with this accumulator.
+/// The results of exact sums, and the factors of products.
+///
+/// The code is the same for all types with this accumulator.
 pub trait TotalResults<T: Ring>: Accumulator<T> {
     /// Returns the parts of a value as the nearest `f64`, 0 for a missing part.
     fn parts(value: T) -> [f64; 2];
@@ -131,7 +133,9 @@ pub trait TotalResults<T: Ring>: Accumulator<T> {
     }
 }
 
-/// The exact sum of floats: two floats as long as they hold the sum, which is nearly always.
+/// The exact sum of floats.
+///
+/// Two floats hold the sum nearly always.
 ///
 /// The remainder is allocated separately, because accumulators of small groups are often moved.
 #[derive(Debug, Clone, Default)]

@@ -56,7 +56,9 @@ pub struct ReadOptions {
     /// By default it is the format of the file: CSR for compressed layouts, otherwise COO. A compressed layout is read
     /// as COO if the offsets of the lanes would be out of proportion to the file.
     pub format: Option<Format>,
-    /// The element type of the tensor; the elements of the file are converted and checked.
+    /// The element type of the tensor.
+    ///
+    /// The elements of the file are converted; an element that does not fit is an error.
     pub dtype: Option<DType>,
     /// The fill, as text in the element type of the result.
     ///

@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 use crate::base::error::{Error, Result};
 use crate::io::atomic_write::{self, ReplacementFile};
 
-/// Writes the file at `path` through a temporary file, which replaces the target after `write` has succeeded.
+/// Writes the file at `path` completely or not at all.
+///
+/// The bytes go to a temporary file, which replaces the target after `write` has succeeded.
 ///
 /// A target is written directly in three cases: it is not a regular file, it was deleted, or it is the output of this
 /// program. Links are followed. The new file has the permissions of the old file and, as far as the system allows, its

@@ -26,8 +26,9 @@ pub(super) fn unlike(why: &str) -> Error {
 }
 
 impl Side {
-    /// Returns a tensor with these lengths. `bytes` are the elements in row-major order, with `width` bytes per
-    /// element.
+    /// Returns a tensor with these lengths.
+    ///
+    /// `bytes` are the elements in row-major order, with `width` bytes per element.
     ///
     /// # Errors
     ///

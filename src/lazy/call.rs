@@ -16,7 +16,9 @@ use crate::base::shape::Shape;
 use crate::element::{Element, Number};
 use crate::ops::{EvenCount, Nanmedian, Norm, NormOrder, OpSpec, Parameter, Quantile, QuantileMethod, TakeMode, Var};
 
-/// A call of an operation on the inputs of a node. Equal calls on the same inputs return bitwise identical results.
+/// A call of an operation on the inputs of a node.
+///
+/// Equal calls on the same inputs return bitwise identical results.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Call {
     pub(crate) op: &'static OpSpec,
@@ -53,7 +55,9 @@ pub enum Arg {
     Hint(Box<Arg>),
 }
 
-/// Data of erased type in an argument. A graph can compare the data and write the textual form.
+/// Data of erased type in an argument.
+///
+/// A graph can compare the data and write the textual form.
 pub trait Typed: fmt::Debug + Send + Sync {
     fn as_any(&self) -> &dyn Any;
 

@@ -11,7 +11,9 @@ use super::{Lazy, Value};
 use crate::base::error::Result;
 use crate::base::shape::Shape;
 
-/// Returns a graph of a value on a device. Another engine copies the value to memory.
+/// Returns a graph of a value on a device.
+///
+/// Another engine copies the value to memory.
 #[track_caller]
 pub fn placed<V: Value>(shape: &Shape, value: Arc<dyn OnDevice>) -> Lazy<V> {
     let source = DeviceSource { shape: shape.clone(), value, kind: V::KIND, copy: OnceLock::new() };

@@ -64,7 +64,9 @@ impl Reader {
     }
 }
 
-/// A streaming reduction or a median of a tensor that is read, after elementwise steps.
+/// A reduction of a tensor that is read, after elementwise steps.
+///
+/// It is a streaming reduction or a median.
 pub struct Query {
     fold: Arc<Node>,
     kept: Vec<usize>,
@@ -85,7 +87,9 @@ pub struct Query {
     how: How,
 }
 
-/// The result of a group: coordinates on the kept axes, number of entries, and accumulator.
+/// The result of a group.
+///
+/// It has the coordinates on the kept axes, the number of entries, and the accumulator.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Found {
     /// The coordinates on the kept axes.
@@ -180,7 +184,9 @@ impl Query {
         (self.folded.dtype(), self.folded.fill(&self.none))
     }
 
-    /// Runs the steps on values given as bytes, and on the elements of each broadcast operand at the same entries.
+    /// Runs the steps on values given as bytes.
+    ///
+    /// `sides` are the elements of each broadcast operand at the same entries.
     pub fn map(&self, values: &[u8], sides: &[&[u8]]) -> Result<Vec<u8>> {
         let mut pieces = vec![self.reader.kind.piece(&self.header, values, self.has_gap)?];
         for (beside, bytes) in self.sides.iter().zip(sides) {
@@ -189,7 +195,7 @@ impl Query {
         Ok(self.folded.values(&through(&self.steps, pieces)?).to_vec())
     }
 
-    /// Returns the accumulator without groups, if the reduction is a streaming reduction.
+    /// Returns the accumulator without groups; `None` for a median.
     pub fn partial(&self) -> Option<Box<dyn Partial>> {
         self.how.partial()
     }
@@ -199,14 +205,17 @@ impl Query {
         self.how.order()
     }
 
-    /// Returns the value of the reduction, from all groups with entries, by coordinates in row-major order.
+    /// Returns the value of the reduction.
+    ///
+    /// `found` are all groups with entries, by coordinates in row-major order.
     pub fn finish(&self, found: &[Found]) -> Result<Held> {
         let states: Vec<(u64, &[u8])> = found.iter().map(|group| (group.count, &group.state[..])).collect();
         self.finish_of(found, States::Found(&states))
     }
 
-    /// Returns the value of the median, from the same groups as [`finish`](Self::finish). `keys` are the keys of the
-    /// two middle values of each group; `None` if a group does not have a median.
+    /// Returns the value of the median, from the same groups as [`finish`](Self::finish).
+    ///
+    /// `keys` are the keys of the two middle values of each group; `None` if a group does not have a median.
     pub fn finish_ranked(&self, found: &[Found], keys: &[Option<[u64; 2]>]) -> Result<Held> {
         self.finish_of(found, States::Ranked(keys))
     }

@@ -106,7 +106,9 @@ impl<P: Pattern, T: Real> LazyStored<P, T> {
         Lazy::step(call, [&self.x.node], run)
     }
 
-    /// Returns the step [`argsort`](crate::argsort()). Sparse tensors have this step only for stored entries.
+    /// Returns the step [`argsort`](crate::argsort()).
+    ///
+    /// Sparse tensors have this step only for stored entries.
     #[track_caller]
     pub fn argsort(&self, axis: isize) -> Lazy<Tensor<P, u64>> {
         let call = along(&op::argsort, Arg::Stored(0), None, axis);

@@ -131,7 +131,9 @@ macro_rules! reductions {
 crate::__folds! { (reductions) }
 
 impl<T: Element, X: Steps<Elem = T>> Lazy<X> {
-    /// Returns the step [`grad::any`](crate::grad::any()): each element receives the upstream gradient of its group.
+    /// Returns the step [`grad::any`](crate::grad::any()).
+    ///
+    /// Each element receives the upstream gradient of its group.
     ///
     /// The result of [`any`](Lazy::any) is `bool`, and an upstream gradient is a float. So [`gradient`](Lazy::gradient) does
     /// not compute this step.

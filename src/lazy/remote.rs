@@ -30,9 +30,11 @@ use crate::tensor::coo::CooTensor;
 pub struct Told {
     /// The element type of the tensor that is read.
     pub dtype: DType,
-    /// The steps before the reduction, as a program of the tensor that is read and of the broadcast operands.
+    /// The steps before the reduction, as a program.
+    ///
+    /// Its inputs are the tensor that is read and the broadcast operands.
     pub chain: Option<String>,
-    /// The element type of each broadcast operand, and the bytes of the fill of its chunks.
+    /// The element type of each broadcast operand, and the fill of its chunks as bytes.
     pub sides: Vec<(DType, Vec<u8>)>,
     /// The reduction.
     pub fold: Folding,
@@ -99,7 +101,7 @@ pub fn side_name(at: usize) -> String {
 }
 
 impl Reader {
-    /// Returns the reader of a graph that consists of one read; `None` for other graphs.
+    /// Returns the reader of a graph that is a single read; otherwise `None`.
     pub fn of<V: Value>(lazy: &Lazy<V>) -> Option<Self> {
         match &lazy.node.body {
             Body::Source(source) => Some(Reader::new(Arc::clone(source), lazy.node.kind.by_bytes()?)),
@@ -117,8 +119,9 @@ impl Reader {
         self.source().checks()
     }
 
-    /// Returns the element type of the files, and the checksum of all facts that they state about the tensor. The
-    /// tensor may be read as another type.
+    /// Returns the element type of the files, and the checksum of all their facts.
+    ///
+    /// The facts are those about the tensor. The tensor may be read as another type.
     pub fn said(&self) -> Option<(DType, String)> {
         self.source().said()
     }
@@ -128,7 +131,9 @@ impl Reader {
         Ok(self.kind().fill(&self.source().none()?))
     }
 
-    /// Returns a tensor of rank 1 with these values, given as bytes. If `has_gap`, one more position holds the fill.
+    /// Returns a tensor of rank 1 with these values, given as bytes.
+    ///
+    /// If `has_gap`, one more position holds the fill.
     pub fn piece(&self, values: &[u8], has_gap: bool) -> Result<Held> {
         self.kind().piece(&self.source().none()?, values, has_gap)
     }
@@ -139,7 +144,9 @@ pub fn value_bytes<T: Element, I: Index>(x: &CooTensor<T, I>) -> Vec<u8> {
     bytes_of(x.values()).to_vec()
 }
 
-/// Returns a COO tensor of rank 1 with these elements, given as bytes. If `has_gap`, one more position holds the fill.
+/// Returns a COO tensor of rank 1 with these elements, given as bytes.
+///
+/// If `has_gap`, one more position holds the fill.
 ///
 /// # Errors
 ///

@@ -94,7 +94,9 @@ impl<P: Pattern, T: Element> Lazy<Tensor<P, T>> {
         Lazy::step(Call::of(&op::nonzero, [Arg::Input(0)]), [&self.node], run)
     }
 
-    /// Returns the step [`with_entries`](Tensor::with_entries): this tensor with other values at some positions.
+    /// Returns the step [`with_entries`](Tensor::with_entries).
+    ///
+    /// The result is this tensor with other values at some positions.
     ///
     /// ```
     /// use lacuna::CooTensor;

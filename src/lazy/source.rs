@@ -134,7 +134,9 @@ pub(crate) fn whole(shape: &Shape) -> Vec<Range<usize>> {
     shape.iter().map(|&length| 0..length).collect()
 }
 
-/// Bins of equal width for the positions of an axis. The last bin may have fewer positions.
+/// Bins of equal width for the positions of an axis.
+///
+/// The last bin may have fewer positions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[doc(hidden)]
 pub struct Bins {

@@ -41,7 +41,9 @@ impl Plan {
         &self.outputs
     }
 
-    /// Computes the values of the results from existing values. Steps that the results do not need are skipped.
+    /// Computes the values of the results from existing values.
+    ///
+    /// Steps that the results do not need are skipped.
     pub fn finish(&self, slots: Vec<Option<Held>>) -> Result<Vec<Held>> {
         let (plan, slots) = self.rest(&self.outputs, slots);
         plan.run(slots)
@@ -116,7 +118,9 @@ impl<'a> View<'a> {
         self.step.node.work()?.call.given_element(parameter)
     }
 
-    /// Returns the positions of `take` among this many elements; `None` if one is out of range.
+    /// Returns the positions of `take` among `size` elements.
+    ///
+    /// The result is `None` if a position is out of range.
     pub fn positions(self, size: usize) -> Option<Vec<usize>> {
         match self.step.node.work()?.call.named("indices") {
             Arg::Typed(data) => data.positions(size),
@@ -129,7 +133,9 @@ impl<'a> View<'a> {
         normalize_axis(self.step.node.work()?.call.integer("axis")?, rank).ok()
     }
 
-    /// Returns the steps of a move of elements or of its gradient, each with the shape before it.
+    /// Returns the steps of a move of elements, each with the shape before it.
+    ///
+    /// The move may also be the gradient of a move.
     pub fn moves(self) -> Option<Vec<(MoveStep, Shape)>> {
         let call = &self.step.node.work()?.call.forward();
         let operand = self.plan.steps[*self.step.inputs.first()?].node.shape.as_ref()?;
@@ -138,7 +144,7 @@ impl<'a> View<'a> {
             .map(|moves| moves.with_shapes().collect())
     }
 
-    /// Returns the number of the result that the step reads of a step with several results.
+    /// Returns which result the step reads, of an input with several results.
     pub fn part(self) -> Option<usize> {
         if let Body::Part(number) = self.step.node.body { Some(number) } else { None }
     }
@@ -153,8 +159,10 @@ impl<'a> View<'a> {
         self.step.node.work().map_or("", |work| work.call.word(parameter))
     }
 
-    /// Returns the axes of the operand that a reduction or its gradient takes, in increasing order, and whether the
-    /// result keeps them with length 1; `None` for labels.
+    /// Returns the reduced axes, and whether the result keeps them with length 1.
+    ///
+    /// The axes are those of the operand of a reduction or of its gradient, in increasing order. The result is `None`
+    /// for labels.
     pub fn reduced(self) -> Option<(Vec<usize>, bool)> {
         let axes = self.step.node.work()?.call.axes();
         let operand = self.plan.steps[*self.step.inputs.first()?].node.shape.as_ref()?;
@@ -162,7 +170,9 @@ impl<'a> View<'a> {
         axes.labels().is_none().then_some((reduced, axes.keeps_dims()))
     }
 
-    /// Returns whether the step is elementwise, on the pattern of its inputs or on another pattern.
+    /// Returns whether the step is elementwise.
+    ///
+    /// The pattern may be that of its inputs or another one.
     pub fn is_elementwise(self) -> bool {
         matches!(self.step.node.form(), Form::Each | Form::EachOfFirst)
     }
@@ -175,7 +185,9 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Returns the operand axes that a streaming reduction or a median keeps; `None` for other steps.
+    /// Returns the axes that a streaming reduction or a median keeps.
+    ///
+    /// The result is `None` for other steps.
     pub fn kept(self) -> Option<Vec<usize>> {
         let node = &self.step.node;
         let (&[input], true, false) =

@@ -100,7 +100,9 @@ impl<I: Index> CooPattern<I> {
         self.any.arrays()[axis].view()
     }
 
-    /// Returns the shape and the coordinate arrays; an array that is shared with another pattern is copied.
+    /// Returns the shape and the coordinate arrays.
+    ///
+    /// An array that is shared with another pattern is copied.
     ///
     /// # Errors
     ///
@@ -111,7 +113,9 @@ impl<I: Index> CooPattern<I> {
         Ok((shape, coords))
     }
 
-    /// Returns the same pattern with another coordinate type; arrays are shared if the width does not change.
+    /// Converts the coordinates to another type.
+    ///
+    /// Arrays are shared if the width does not change.
     ///
     /// # Errors
     ///

@@ -98,7 +98,9 @@ impl<I: Index> CsrPattern<I> {
         Self::empty_with_limit(shape, default_limit(0))
     }
 
-    /// Returns a pattern without entries, with a caller-supplied byte limit for the offsets.
+    /// Returns a pattern without entries, with your own limit in bytes.
+    ///
+    /// The limit applies to the offsets.
     ///
     /// # Errors
     ///
@@ -116,7 +118,9 @@ impl<I: Index> CsrPattern<I> {
         self.any
     }
 
-    /// Returns the number of lanes: the product of all axes except the last, 1 for rank 0 and 1.
+    /// Returns the number of lanes: the product of all axes except the last.
+    ///
+    /// For rank 0 and rank 1, there is one lane.
     pub fn lanes(&self) -> usize {
         self.offsets().len().saturating_sub(1)
     }
@@ -140,7 +144,9 @@ impl<I: Index> CsrPattern<I> {
         &self.columns()[self.offsets()[lane]..self.offsets()[lane + 1]]
     }
 
-    /// Returns the shape, the offsets and the columns; an array that is shared with another pattern is copied.
+    /// Returns the shape, the offsets and the columns.
+    ///
+    /// An array that is shared with another pattern is copied.
     ///
     /// # Errors
     ///
@@ -151,8 +157,9 @@ impl<I: Index> CsrPattern<I> {
         Ok((shape, offsets.unwrap_or_default().into_vec()?, columns))
     }
 
-    /// Returns the same pattern in coordinate format. The columns are shared; other coordinates are computed from the
-    /// lanes.
+    /// Returns the same pattern in coordinate format.
+    ///
+    /// The columns are shared; other coordinates are computed from the lanes.
     ///
     /// # Errors
     ///
@@ -161,7 +168,9 @@ impl<I: Index> CsrPattern<I> {
         self.any.to_coo().map(CooPattern::of)
     }
 
-    /// Returns the same pattern with another coordinate type; arrays are shared if the width does not change.
+    /// Converts the columns to another type.
+    ///
+    /// Arrays are shared if the width does not change.
     ///
     /// # Errors
     ///

@@ -10,8 +10,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::base::shape::Shape;
 
-/// Facts about the entire tensor of which a pattern is a chunk. Operations that depend on the shape or pattern of
-/// entire operands use these facts.
+/// Facts about the entire tensor of which a pattern is a chunk.
+///
+/// Operations that depend on the shape or pattern of entire operands use these facts.
 #[derive(Clone, Debug)]
 pub struct PartOf {
     /// The lengths of the entire tensor, for the operation computed in chunks.

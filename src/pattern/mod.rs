@@ -33,7 +33,9 @@ use crate::base::index::{Index, check_axes};
 use crate::base::sealed::Sealed;
 use crate::base::shape::Shape;
 
-/// The common interface of both formats, [`CooPattern`] and [`CsrPattern`]. The trait is sealed.
+/// The common interface of both formats, [`CooPattern`] and [`CsrPattern`].
+///
+/// The trait is sealed.
 ///
 /// Entries are numbered from 0 in row-major order in both formats.
 pub trait Pattern: Clone + PartialEq + Debug + Send + Sync + 'static + Sealed {

@@ -477,7 +477,7 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
         self.sparse().same_as(other.sparse())
     }
 
-    /// Returns whether the two patterns share memory, as after an elementwise operation.
+    /// Returns whether two patterns share memory, as after an elementwise operation.
     pub fn shares_pattern_with<U: Element>(&self, other: &Tensor<P, U>) -> bool {
         self.pattern.shares_arrays_with(&other.pattern)
     }

@@ -14,8 +14,9 @@ const NAME: &str = "lacuna-spill-";
 /// The file that a process locks in its folder. If the file is not locked, the process has ended.
 const LOCK: &str = "lock";
 
-/// A folder for temporary files, created on first use and removed on drop. A new folder also removes the folders of
-/// interrupted processes next to it.
+/// A folder for temporary files, created on first use and removed on drop.
+///
+/// A new folder also removes the folders of interrupted processes next to it.
 pub struct Spill {
     base: PathBuf,
     made: Mutex<Option<CreatedFolder>>,
@@ -27,7 +28,9 @@ struct CreatedFolder {
 }
 
 impl Spill {
-    /// Returns a folder in `base`, or in the temporary folder of the system. The folder is not created yet.
+    /// Returns a folder in `base`, or in the temporary folder of the system.
+    ///
+    /// The folder is not created yet.
     pub fn new(base: Option<PathBuf>) -> Self {
         Spill { base: base.unwrap_or_else(std::env::temp_dir), made: Mutex::default() }
     }

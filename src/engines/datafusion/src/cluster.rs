@@ -114,7 +114,9 @@ impl Cluster {
         Cluster { partitions: count.clamp(1, 1024), ..self }
     }
 
-    /// Sets the bytes for data from workers that wait in this process, 1 GiB by default.
+    /// Sets the memory for data of workers that is waiting in this process.
+    ///
+    /// The default is 1 GiB.
     ///
     /// The minimum is 1 MiB per worker. The limit also applies to a file that is read into memory for a step outside
     /// the workers. The groups of an answer take additional memory. The memory of each worker is an option of

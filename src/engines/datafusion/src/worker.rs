@@ -71,7 +71,9 @@ pub struct WorkerOptions {
     pub roots: Vec<PathBuf>,
     pub memory: u64,
     pub token: Option<String>,
-    /// The certificate, the key, and the authority that signed the certificates of all workers, in PEM.
+    /// The certificate, the key and the authority in PEM.
+    ///
+    /// The authority signed the certificates of all workers.
     pub tls: Option<[Vec<u8>; 3]>,
 }
 
@@ -194,8 +196,9 @@ pub struct Place {
     folder: Arc<Folder>,
 }
 
-/// Runs a worker on answering threads until `work` ends. Then computations are abandoned, and temporary files are
-/// removed.
+/// Runs a worker on answering threads until `work` ends.
+///
+/// Then computations are abandoned, and temporary files are removed.
 ///
 /// # Errors
 ///
