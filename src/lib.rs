@@ -64,7 +64,7 @@
 //! | indexing | [`take()`], [`take_axis`], [`slice()`] | [`Take`] |
 //! | shapes | [`concat()`], [`stack`], [`flip()`], [`pad()`], [`transpose()`], [`tril()`] | |
 //!
-//! Some operations are methods only:
+//! These operations are only methods:
 //!
 //! - of tensors: [`to_dense`](Tensor::to_dense), `to_csr`, `to_coo`, `permute_axes`, `reshape`, [`cast`](Tensor::cast),
 //!   [`prune`](Tensor::prune), [`select`](Tensor::select), [`filter_entries`](Tensor::filter_entries),

@@ -1,4 +1,4 @@
-//! Arrays whose element type is known only at run time.
+//! Arrays whose element type is dynamically typed.
 
 use std::any::Any;
 use std::fmt;
@@ -17,7 +17,7 @@ use crate::pattern::of_width;
 use crate::tensor::coo::CooTensor;
 use crate::tensor::number_in;
 
-/// An array whose element type is known only at run time.
+/// An array whose element type is dynamically typed.
 ///
 /// Expressions and commands use such an array as an operand that stores every element. Clones share the
 /// elements.

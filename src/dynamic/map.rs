@@ -192,8 +192,8 @@ on_operands! {
 
     /// Returns whether each element is one of `members`: see [`isin()`](crate::isin()).
     ///
-    /// If `invert` is true, returns whether each element is none of `members`. Numbers are compared exactly. A number
-    /// that is not a value of the element type is never a member.
+    /// If `invert` is true, returns whether each element differs from all `members`. Numbers are compared exactly. A
+    /// number that is not a value of the element type is never a member.
     ///
     /// # Errors
     ///

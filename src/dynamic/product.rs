@@ -56,7 +56,7 @@ pub struct AnyMatmul<'m> {
 impl AnyMatmul<'static> {
     /// Returns the options with a named semiring, and without a mask.
     ///
-    /// The name is that of a function of [`Matmul`](crate::Matmul).
+    /// The name is the name of a function of [`Matmul`](crate::Matmul).
     ///
     /// # Errors
     ///

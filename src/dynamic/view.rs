@@ -306,7 +306,7 @@ impl<A: OfOperands> OfOperands for Vec<A> {
 }
 
 /// Defines methods of operands of any kind, of tensors, and of stored entries. A body works on operands of any kind;
-/// the result type is that of tensors.
+/// the result has the type that tensors return.
 macro_rules! on_operands {
     ($(
         $(#[$about:meta])*

@@ -1,4 +1,4 @@
-//! Accumulators of folds as bytes, so that other processes can merge them.
+//! Accumulators of streaming reductions as bytes, so that other processes can merge them.
 //!
 //! The bytes are canonical: accumulators of the same values have the same bytes, for any order and division of the
 //! values. Loading validates the bytes and rejects bytes that no accumulator has.

@@ -9,8 +9,8 @@
 //! `Element`, and return `None` for types that do not support them ([`smaller`](Element::smaller),
 //! [`to_integer`](Element::to_integer)). A trait bound would remove the choice from all other types.
 //!
-//! A requirement of an entire operation is a trait with the mathematical name. Types that depend on the element type
-//! only, such as the type of means or the accumulator of sums, are associated types of these traits.
+//! A requirement of an entire operation is a trait with the mathematical name. Types that depend only on the element
+//! type, such as the type of means or the accumulator of sums, are associated types of these traits.
 
 mod arithmetic;
 mod complex;
@@ -163,9 +163,9 @@ pub trait Element: Copy + Default + PartialEq + Debug + Send + Sync + 'static + 
 
     /// Returns `number` in this type, `None` if it does not fit.
     ///
-    /// Integers must be in range; integer types do not hold fractions, NaN or infinities, and `bool` holds 0 and 1
-    /// only. Floats are rounded to nearest, and a finite number that would become infinite does not fit. A complex
-    /// number fits a type without imaginary part if its imaginary part is zero.
+    /// Integers must be in range. Integer types do not hold fractions, NaN or infinities, and `bool` holds only 0 and
+    /// 1. Floats are rounded to nearest, and a finite number that would become infinite does not fit. A complex number
+    /// fits a real type if its imaginary part is zero.
     fn from_number(number: Number) -> Option<Self>;
 
     /// Returns the values as plain bits, for code that only moves them.

@@ -343,7 +343,7 @@ impl<T: ExactInF64> Accumulator<T> for FloatTotal {
 
     type Cell = Pair;
 
-    /// A sum that is not finite is stored in the first float only. The result is false if a sum of finite values is
+    /// A sum that is not finite is stored only in the first float. The result is false if a sum of finite values is
     /// lost.
     #[inline(always)]
     fn add_to(pair: &mut Pair, value: T) -> bool {

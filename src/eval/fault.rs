@@ -23,7 +23,7 @@ pub(super) fn at<T>(place: &Range<usize>, result: Result<T>) -> std::result::Res
     })
 }
 
-/// The position of a call in the text, and those of its arguments.
+/// The position of a call in the text, and the positions of its arguments.
 #[derive(Debug, Clone, Default)]
 pub(super) struct CallPositions {
     pub(super) call: Range<usize>,

@@ -37,7 +37,7 @@ impl<'a> Kinds<'a> {
         is_array
     }
 
-    /// Returns a small value of the same kind as that of a step.
+    /// Returns a small value of the same kind as the value of a step.
     fn small(&self, step: &OrderedStep, known: &AnyValue) -> Option<AnyValue> {
         if let Some(name) = step.name() {
             return (self.bound)(name);

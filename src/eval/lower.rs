@@ -310,7 +310,7 @@ impl<'a> Lowering<'a> {
         let zero = || expression::no_gradient(&by, made());
         let places = &mut self.places;
         keep_place(places, &upstream, at);
-        // A step of a gradient stands where the operation stands whose gradient it is.
+        // A step of a gradient has the place of the operation whose gradient it computes.
         let mut keep = |step: &Arc<Step>, gradient: &Arc<Step>| {
             let place = places.get(&expression::number(step)).map_or_else(|| at.clone(), |places| places.call.clone());
             keep_place(places, gradient, &place);

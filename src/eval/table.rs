@@ -90,8 +90,8 @@ fn move_of(op: &'static OpSpec) -> Option<Function> {
     Some(Function { op, run })
 }
 
-/// Lists functions with their names: those with individual arguments, and those of the rows of the reductions, of the
-/// elementwise functions of one operand, and of the binary operations.
+/// Lists functions with their names: functions with individual arguments, and the rows of the reductions, of the
+/// elementwise functions, and of the binary operations.
 macro_rules! listed {
     ($($name:ident |$call:ident| $body:expr;)*) => {
         &[$((stringify!($name), |$call| $body)),*]

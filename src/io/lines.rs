@@ -202,7 +202,7 @@ pub(crate) struct LineBlock<'a> {
 }
 
 impl<'a> LineBlock<'a> {
-    /// Returns a block of whole lines, none of which is parsed.
+    /// Returns a block of complete lines, which are not parsed yet.
     pub(crate) fn new(text: &'a [u8], comment: u8) -> Self {
         LineBlock { text, comment, lines: 0, refused: None }
     }

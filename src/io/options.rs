@@ -72,7 +72,7 @@ pub struct ReadOptions {
     pub shape: Option<Shape>,
     /// The names of the columns of a Parquet table that does not describe a tensor.
     ///
-    /// The names are those of the coordinates, one per axis, and then the name of the values. By default they are
+    /// Name the columns of the coordinates first, one per axis, and then the column of the values. By default they are
     /// `indices_0`, `indices_1`, ... and `values`.
     #[cfg(feature = "parquet")]
     pub columns: Option<Vec<String>>,
@@ -133,7 +133,7 @@ impl ReadOptions {
 
     /// Sets the names of the columns of a Parquet table.
     ///
-    /// The names are those of the coordinates, one per axis, and then the name of the values.
+    /// Name the columns of the coordinates first, one per axis, and then the column of the values.
     #[cfg(feature = "parquet")]
     pub fn columns<S: Into<String>>(self, names: impl IntoIterator<Item = S>) -> Self {
         ReadOptions { columns: Some(names.into_iter().map(Into::into).collect()), ..self }

@@ -33,7 +33,8 @@ const KEPT: usize = 2;
 /// The maximum buffer of a file in bytes.
 const WAITING: usize = 1 << 16;
 
-/// The minimum bytes for a chunk while it is read. Pages are read whole, so a chunk includes as many pages as fit.
+/// The minimum bytes for a chunk while it is read. Only complete pages are read, so a chunk includes all pages that
+/// fit.
 const PIECE: u64 = 4 << 20;
 
 /// A tensor in files, each with the entries in a range of an axis.

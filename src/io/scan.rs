@@ -66,8 +66,8 @@ impl<T: FileElement, I: Index, E: Engine> On<CooTensor<T, I>, E> {
     /// Computes the value and writes it to Parquet: to a file or to a folder.
     ///
     /// [`DatasetWriter::create`](crate::io::DatasetWriter::create) documents which paths are folders.
-    /// [`Chunks`](crate::lazy::Chunks) writes the value chunk by chunk. The value is never in memory as a whole, if it
-    /// can be computed in chunks along its first axis.
+    /// [`Chunks`](crate::lazy::Chunks) writes the value chunk by chunk. If the value can be computed in chunks along
+    /// its first axis, it is never entirely in memory.
     ///
     /// # Errors
     ///

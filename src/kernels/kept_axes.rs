@@ -34,7 +34,7 @@ impl KeptAxes<'_> {
         self.lengths.iter().fold(1, |cells: u128, &length| cells.saturating_mul(length as u128))
     }
 
-    /// Returns the unstored positions of an output element, from those of the largest one.
+    /// Returns the unstored positions of an output element, from the unstored positions of the largest one.
     pub(crate) fn gaps<T: Copy>(&self, gaps: &Gaps<T>, cell: usize) -> Gaps<T> {
         // `inner` adjacent output elements share a label, and the labels repeat along the axes before.
         let extent = |(extents, inner): (&[u128], usize)| extents[cell / inner % extents.len()];

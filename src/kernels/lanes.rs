@@ -130,8 +130,8 @@ pub(crate) type ReduceLanes<'a, U, E> = dyn Fn(usize, &[usize], &mut [U]) -> Res
 /// `reduce` receives the index of the first of some lanes, their offsets, and a slot for each lane with an entry. Lanes
 /// are read block by block, so that their offsets are loaded once. Each thread reads a part of the lanes.
 ///
-/// The lanes with an entry are not counted first. Their number is at most that of lanes, and at most that of entries.
-/// Unused slots are closed afterwards.
+/// The lanes with an entry are not counted first. Their number is at most the number of lanes and at most the number of
+/// entries. Unused slots are closed afterwards.
 pub(crate) fn reduce_stored<U: Zeroable + Copy + Send, E: From<AllocError> + Send>(
     offsets: &[usize],
     width: usize,

@@ -28,7 +28,7 @@ pub enum MedianGradient {
     /// All elements equal to a middle value, with equal weights.
     #[default]
     Spread,
-    /// The elements at the middle ranks only, ranked by value and then by position.
+    /// Only the elements at the middle ranks, ranked by value and then by position.
     First,
 }
 

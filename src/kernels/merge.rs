@@ -134,7 +134,7 @@ pub(crate) fn merged<T: Copy + Zeroable + Send + Sync>(
         Cow::Borrowed(_) => axes.zeros(total)?,
         Cow::Owned(coords) => coords.into_iter().map(|axis| shrunk(axis, total)).collect::<Allocated<_>>()?,
     };
-    // As many positions as entries: no item has to be merged, and the sorted arrays are the result.
+    // The number of positions is the number of entries: no item has to be merged, and the sorted arrays are the result.
     if total == count {
         return Ok((unpacked(&packing, &buckets.keys, coords)?, buckets.items));
     }

@@ -1,4 +1,5 @@
-//! Partial folds of a dynamically typed input: values arrive as bytes, and accumulators leave as bytes to be merged.
+//! Partial reductions of a dynamically typed input: values arrive as bytes, and accumulators are returned as bytes to
+//! be merged.
 
 use crate::base::alloc::{self, Allocated};
 use crate::element::accumulator_bytes::values_of;
@@ -6,9 +7,9 @@ use crate::element::{Element, Saved};
 use crate::kernels::fold::Fold;
 use crate::kernels::ordered::RankSearch;
 
-/// The accumulators of a fold for several groups.
+/// The accumulators of a streaming reduction for several groups.
 pub trait Partial: Send + Sync {
-    /// Returns the same fold without groups.
+    /// Returns the same reduction without groups.
     fn again(&self) -> Box<dyn Partial>;
 
     /// Extends the list to `groups` groups. New groups do not have a value.
@@ -59,7 +60,7 @@ struct Accumulators<T: Element, F: Fold<T>> {
     states: Vec<F::State>,
 }
 
-/// Returns a fold without groups.
+/// Returns a reduction without groups.
 pub(crate) fn partial<T: Element, F: Fold<T>>(op: F) -> Box<dyn Partial> {
     Box::new(Accumulators::<T, F> { op, states: Vec::new() })
 }
@@ -86,7 +87,7 @@ impl<T: Element, F: Fold<T>> Partial for Accumulators<T, F> {
         let Some(values) = values_of::<T>(values).filter(|values| values.len() == groups.len()) else { return false };
         // Invariant: `start` is the number of values already added; values and groups have equal length.
         let mut start = 0;
-        // Consecutive values of one group are added as one slice, which folds reduce faster than single values.
+        // Consecutive values of one group are added as one slice, which is faster than single values.
         groups.chunk_by(|one, other| one == other).all(|run| {
             let taken = &values[start..start + run.len()];
             start += run.len();

@@ -254,7 +254,7 @@ mod tests {
         assert_eq!((found, passes.get()), ([0.0; 2], 1));
     }
 
-    /// More numbers than fit in memory, whose keys differ in the last bits only, so every pass is needed.
+    /// More numbers than fit in memory, whose keys differ only in the last bits, so every pass is needed.
     #[test]
     fn many_numbers_that_begin_alike_take_a_pass_for_each_word() {
         let values: Vec<f64> = (0..3 * FEW).map(|at| f64::from_bits(1.0f64.to_bits() + at * 7 % (3 * FEW))).collect();

@@ -158,7 +158,7 @@ impl<F: ProductFactor> Between<F> {
 /// tree.
 const BLOCK: usize = 64;
 
-/// The builder that computes products only.
+/// The builder that computes only products.
 struct ProductBuilder<F> {
     blocks: Option<Blocks<F>>,
 }
@@ -202,7 +202,8 @@ impl<F: ProductFactor> ProductTree<F> {
         let entries = (0..count).map(|entry| (position(entry), factor(entry)));
         let mut values = ProductBuilder { blocks: gaps.blocks(&mut self.squares) };
         let product = grow(&mut values, entries, gaps.top(), &mut self.pending);
-        // The product of unstored positions is exact, or there are none, so it is one factor after the tree.
+        // The product of unstored positions is exact, or the group does not have any, so it is one factor after the
+        // tree.
         let Some(mut blocks) = values.blocks else {
             return product.into_iter().chain(gaps.factor()).reduce(F::times).unwrap_or(F::ONE);
         };

@@ -90,7 +90,7 @@ pub(crate) fn of_left<T: Float>(
     walk: ProductBatch<'_>,
     (matrices, counts_gaps): (usize, bool),
 ) -> Allocated<Vec<T>> {
-    // With finite values only, a product with a zero gradient is zero and need not be skipped.
+    // If all values are finite, a product with a zero gradient is zero and need not be skipped.
     let skips_zeros = !all_finite(right.values());
     let turns = turns_by_left(walk, matrices)?;
     let rows = matrices * walk.rows;

@@ -1,4 +1,4 @@
-//! Pseudo-random numbers that depend on a seed and a position only, in any order of calls.
+//! Pseudo-random numbers that depend only on a seed and a position, in any order of calls.
 
 /// Returns the bits of `number` mixed by the finalizer of SplitMix64.
 fn mix(number: u64) -> u64 {

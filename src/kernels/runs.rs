@@ -101,7 +101,7 @@ fn mark_ends<I: Index>(coords: &[&[I]], count: usize, blocks: Range<usize>) -> A
 impl EntryRange {
     /// Writes the truth value and the coordinates of each run that ends in this part.
     ///
-    /// The truth value covers the entries of this part only. Returns the truth value of the entries after the last run
+    /// The truth value covers only the entries of this part. Returns the truth value of the entries after the last run
     /// end. All arrays are written in one loop, so that the run ends are searched only once.
     fn fill<I: Index>(
         &self,

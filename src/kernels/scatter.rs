@@ -110,7 +110,7 @@ pub(crate) fn scatter<T: Element, C: Copy + Send + Sync, U: Copy + Send>(
     marked_cells(counts, kept.cells_of_result(), &|cell| finish(cell, cells[cell], counts[cell]))
 }
 
-/// [`scatter`] for a fold with a smaller accumulator; `state` converts the accumulator to the state of the fold.
+/// [`scatter`] for a smaller accumulator; `state` converts it to the accumulator of the streaming reduction.
 pub(crate) fn scatter_states<T: Element, F: Fold<T>, C: Copy + Send + Sync>(
     op: F,
     kept: &KeptAxes<'_>,

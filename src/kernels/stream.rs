@@ -266,7 +266,7 @@ mod tests {
         }
     }
 
-    /// A source of so many values. `false` means that a value could not be computed.
+    /// A source of this number of values. `false` means that a value could not be computed.
     struct Zeros(usize, bool);
 
     impl ValueSource<u8> for Zeros {

@@ -43,7 +43,7 @@ pub(crate) fn first_outside<J: Position>(items: &[J], size: u128) -> Option<usiz
         let item = item.to_i128();
         (item < -size) | (item >= size)
     };
-    // The fold has no branch, so it can use SIMD; the position is searched only if an item is outside.
+    // The loop does not branch, so it can use SIMD; the position is searched only if an item is outside.
     if !items.iter().fold(false, |any, item| any | outside(item)) {
         return None;
     }
@@ -71,7 +71,7 @@ fn divide(index: i128, length: usize) -> (i128, usize) {
     }
 }
 
-/// Writes the coordinates of `index` within `lengths`, none of which is 0; multiples of the size are dropped.
+/// Writes the coordinates of `index` within `lengths`, which are all nonzero; multiples of the size are dropped.
 fn split(mut index: i128, lengths: &[usize], coords: &mut [usize]) {
     for (coord, &length) in coords.iter_mut().zip(lengths).rev() {
         (index, *coord) = divide(index, length);

@@ -206,7 +206,7 @@ fn sort_all<I: Index, T: Plain>(
     sorted.into_iter().collect()
 }
 
-/// Entries whose coordinates differ in the lower bits only.
+/// Entries whose coordinates differ only in the lower bits.
 struct Bucket<'a, I, T> {
     slots: Slots<'a, I, T>,
     /// The ends of all coordinates of the bucket.

@@ -200,7 +200,7 @@ type Block<'a, A, B, U> = &'a (dyn Fn(&[A], &[B], &mut [U]) -> Result<(), Failed
 
 /// Writes the results of pairs of elements: a plain loop, compiled per operation and type.
 ///
-/// All other code is compiled per type only.
+/// All other code is compiled only per type.
 fn block<A: Element, B: Element, Z: Zip<A, B>>(
     op: Z,
     a: &[A],

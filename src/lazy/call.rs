@@ -141,7 +141,7 @@ impl PartialEq for Arg {
 }
 
 impl Hash for Arg {
-    /// Equal arguments have equal hashes. Data of an element type is hashed by its count and its number only.
+    /// Equal arguments have equal hashes. Data of an element type is hashed only by its count and its number.
     fn hash<H: Hasher>(&self, state: &mut H) {
         mem::discriminant(self).hash(state);
         match self {

@@ -84,7 +84,7 @@ pub(crate) fn no_gradient(by: &Arc<Node>, made: Made) -> Option<Arc<Node>> {
     rules::own(by, &zeros)
 }
 
-/// Returns the numbers of all nodes that a node needs, but for those that `is_known` accepts and all before these.
+/// Returns the numbers of all nodes that a node needs, except nodes that `is_known` accepts and the nodes before these.
 pub(crate) fn numbers(of: &Arc<Node>, is_known: &dyn Fn(u64) -> bool) -> Vec<u64> {
     let found = reachable(std::slice::from_ref(of), |node| is_known(node.id));
     found.into_iter().map(|node| node.id).filter(|&number| !is_known(number)).collect()
@@ -153,7 +153,7 @@ impl OrderedStep {
         let shapes: Option<Vec<&Shape>> = inputs.iter().map(|input| input.shape.as_ref()).collect();
         let shape = match inputs.iter().find_map(|input| input.refusal()) {
             Some(error) => Err(error.clone()),
-            // The step itself reports what the shapes refuse.
+            // The step itself reports incompatible shapes.
             None => Ok(shapes
                 .and_then(|shapes| known.shape.clone().or_else(|| lengths::of_call(&call, &shapes).ok().flatten()))),
         };

@@ -68,7 +68,7 @@ pub(super) type Rule = Arc<dyn Fn(&[Arc<Node>], &Arc<Node>) -> Gradients + Send 
 /// Finds the typed implementations of the operations that the gradients of a step use.
 pub(super) type Family = fn(&Call, &[Arc<Node>]) -> Option<Made>;
 
-/// Computes a reduction from pieces of its operand.
+/// Computes a reduction from chunks of its operand.
 type Pieces = fn(&Node, &InPieces<'_>) -> Option<Result<Held>>;
 
 /// Returns how an engine reduces values that only the engine reads, from the bytes of the value of unstored positions,

@@ -198,8 +198,8 @@ impl<V> Program<V> {
         (self.reader)(&mut found.into_iter())
     }
 
-    /// Puts the values on patterns that keep plans. If a pattern is that of the previous run, the plans of that run are
-    /// reused.
+    /// Puts the values on patterns that keep plans. If a pattern equals the pattern of the previous run, the plans of
+    /// that run are reused.
     fn remember(&self, slots: &mut [Option<Held>]) {
         let mut before = self.before.lock().unwrap_or_else(PoisonError::into_inner);
         for (at, slot) in slots.iter_mut().enumerate() {

@@ -161,8 +161,8 @@ impl<'a> View<'a> {
 
     /// Returns the reduced axes, and whether the result keeps them with length 1.
     ///
-    /// The axes are those of the operand of a reduction or of its gradient, in increasing order. The result is `None`
-    /// for labels.
+    /// The operand is the operand of a reduction or of its gradient. The axes are in increasing order. The result is
+    /// `None` for labels.
     pub fn reduced(self) -> Option<(Vec<usize>, bool)> {
         let axes = self.step.node.work()?.call.axes();
         let operand = self.plan.steps[*self.step.inputs.first()?].node.shape.as_ref()?;
@@ -172,7 +172,7 @@ impl<'a> View<'a> {
 
     /// Returns whether the step is elementwise.
     ///
-    /// The pattern may be that of its inputs or another one.
+    /// The step may use the pattern of its inputs or another pattern.
     pub fn is_elementwise(self) -> bool {
         matches!(self.step.node.form(), Form::Each | Form::EachOfFirst)
     }

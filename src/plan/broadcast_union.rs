@@ -124,7 +124,7 @@ impl<I: Index> RepeatedSide<'_, I> {
     }
 }
 
-/// Returns how many of the sorted coordinates, none of which is smaller, are equal to `coord`.
+/// Returns how many of the sorted coordinates, which are all at least `coord`, are equal to `coord`.
 fn run_at<I: Index>(coords: &[I], coord: usize) -> usize {
     let is_here = |at: &I| at.to_usize() == coord;
     let mut reach = 1;

@@ -172,7 +172,7 @@ impl Reduction {
         })
     }
 
-    /// Returns the first reduced axis of length 0, or 0 if there is none.
+    /// Returns the first reduced axis of length 0, or 0 if no such axis exists.
     pub(crate) fn first_empty(&self) -> usize {
         self.reduced.iter().copied().find(|&axis| self.shape[axis] == 0).unwrap_or(0)
     }

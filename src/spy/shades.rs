@@ -25,7 +25,7 @@ pub(super) struct Classes {
 }
 
 impl Classes {
-    /// Returns the classes of the nonzero counts; `None` if there are none.
+    /// Returns the classes of the nonzero counts; `None` without nonzero counts.
     pub(super) fn of(rasters: &[Raster]) -> Option<Self> {
         let counts = || rasters.iter().flat_map(|raster| &raster.counts).copied().filter(|&count| count > 0);
         Some(Classes::between(counts().min()?, counts().max()?))

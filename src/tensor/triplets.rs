@@ -402,7 +402,9 @@ fn check_order<T: Element>(duplicates: Duplicates) -> Result<()> {
     }
 }
 
-/// Returns the merger of two values at one position, or `None` if there is none or it does not fit the type.
+/// Returns the merger of two values at one position.
+///
+/// The result is `None` if the values cannot be merged, or if the merger does not fit the type.
 fn merge_two<T: Element>(merged: T, value: T, duplicates: Duplicates) -> Option<T> {
     match duplicates {
         Duplicates::Sum => merged.checked_add(value),

@@ -19,7 +19,7 @@ use crate::io::element::FileElement;
 /// [`Dataset::pieces`] returns it.
 pub struct Pieces<'d> {
     dataset: &'d Dataset,
-    /// The box whose entries are requested, which is a part of axis 0 only; `None` for all entries.
+    /// The box whose entries are requested, which restricts only axis 0; `None` for all entries.
     ranges: Option<Vec<Range<usize>>>,
     /// The requested share of the rows of each row group: its index, and the number of equal shares.
     share: (usize, usize),

@@ -138,7 +138,9 @@ impl Dataset {
         &self.described.shape
     }
 
-    /// Returns the element type of the chunks: that of the options or of the files.
+    /// Returns the element type of the chunks.
+    ///
+    /// It is the type in the options, otherwise the type of the files.
     pub fn dtype(&self) -> DType {
         self.options.dtype.unwrap_or(self.dtype)
     }

@@ -56,8 +56,8 @@ pub struct DatasetWriter {
     target: WriteTarget,
     path: PathBuf,
     options: WriteOptions,
-    /// The description of the tensor by the first chunk, except for the fill. The fill is that of the first chunk with
-    /// an unstored position.
+    /// The description of the tensor by the first chunk, except for the fill. The first chunk with an unstored position
+    /// sets the fill.
     described: Option<Description>,
     is_settled: bool,
     /// Parts that are written, except for the description of the fill.

@@ -274,7 +274,7 @@ impl Pages<'_> {
         }
     }
 
-    /// Reads the values of a page, none of which is null. The caller has checked that there are not too many.
+    /// Reads the values of a page, which are not null. The caller has checked that there are not too many.
     fn read_values(
         &self,
         header: &PageHeader,

@@ -90,8 +90,8 @@ impl<'a> Thrift<'a> {
         self.take(count)
     }
 
-    /// Reads the head of a list: the kind and the number of its elements. Each element takes at least one byte, so
-    /// there are at most as many as bytes left.
+    /// Reads the head of a list: the kind and the number of its elements. Each element takes at least one byte, so the
+    /// remaining bytes limit the number.
     pub(super) fn list(&mut self) -> Option<(Wire, usize)> {
         let head = self.byte()?;
         let count = match head >> 4 {

@@ -137,8 +137,8 @@ impl<'s> Traversal<'s> {
         self.stage.leaves.iter().filter(is_one).count().max(1) as u64
     }
 
-    /// Returns the next ranges, which are computed at once. A remaining range is computed alone. The first range is
-    /// computed alone too, because its result shows how large results are.
+    /// Returns the next ranges, which are computed at once. A remaining range is computed separately. So is the first
+    /// range, because its result shows how large results are.
     fn ranges(&mut self) -> Result<Vec<Ranged>> {
         if let Some(left) = self.left.pop() {
             return Ok(vec![self.begun(left)]);
@@ -173,8 +173,8 @@ impl<'s> Traversal<'s> {
         Ok(ranges)
     }
 
-    /// Returns the first positions of a range, as many as are allowed at once. A very long axis allows more. The other
-    /// positions are added to the remaining ranges.
+    /// Returns the first positions of a range, up to the number that is allowed at once. A very long axis allows more.
+    /// The other positions are added to the remaining ranges.
     fn begun(&mut self, Ranged { range, weight }: Ranged) -> Ranged {
         let most = self.run.chunks.positions.max(self.stage.length.div_ceil(BINS << 4));
         let end = range.end.min(range.start.saturating_add(most));
@@ -340,7 +340,7 @@ impl<'s> Traversal<'s> {
     }
 
     /// Returns smaller ranges, the last range first, for a range with a too large result. If the range may fit when
-    /// computed alone, it is returned unchanged. Returns `None` if the range cannot be split.
+    /// computed separately, it is returned unchanged. Returns `None` if the range cannot be split.
     fn parts(&mut self, error: &Error, Ranged { range, weight }: &Ranged, works: u64) -> Option<Vec<Ranged>> {
         let excess = excess(error).filter(|_| works > 1 || range.len() > 1)?.div_ceil(works.into());
         // Half of the limit, so that a range with a larger result than the others fits too.

@@ -179,7 +179,7 @@ pub(crate) trait Runs {
     /// Checks whether the engine accepts a query, as far as can be known in advance.
     fn takes(&self, query: &Query) -> std::result::Result<(), Reason>;
 
-    /// Describes where a fold runs.
+    /// Describes where a streaming reduction runs.
     fn told(&self) -> String;
 
     /// Returns the limits on the attempts of a query.
@@ -223,7 +223,7 @@ impl Runs for DataFusion {
 
 const OTHERS: &str = "its answer is not made of the entries that there are";
 
-/// Returns the value of a fold. An answer is accepted only if it covers all entries.
+/// Returns the value of a streaming reduction. An answer is accepted only if it covers all entries.
 fn value<R: Runs>(runs: &R, query: Query, expected: (u64, u64)) -> Result<Held> {
     let (patience, query, (entries, hash)) = (runs.patience(), Arc::new(query), expected);
     let mut causes = Vec::new();

@@ -1,5 +1,5 @@
-//! The aggregate function of DataFusion for a fold. Stages exchange the accumulator of a group as bytes: the number of
-//! entries, the sum of their hashes, and the state of the fold.
+//! The aggregate function of DataFusion for a streaming reduction. Stages exchange each group as bytes: the number of
+//! entries, the sum of their hashes, and the accumulator of the reduction.
 
 use std::sync::Arc;
 
@@ -89,7 +89,7 @@ impl Seen {
         Ok(())
     }
 
-    /// Parses the bytes of a group: the entries that were seen, and the state of the fold.
+    /// Parses the bytes of a group: the entries that were read, and the accumulator of the reduction.
     pub(crate) fn of_group(bytes: &[u8]) -> Result<(Seen, &[u8])> {
         let (words, state) = bytes.split_at_checked(16).ok_or_else(|| broken("a state is too short"))?;
         let [entries, hash] =
@@ -233,7 +233,7 @@ impl GroupsAccumulator for Groups {
     }
 }
 
-/// The one group of a fold over all axes.
+/// The only group of a reduction over all axes.
 struct One(Groups);
 
 impl std::fmt::Debug for One {

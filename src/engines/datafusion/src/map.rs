@@ -1,4 +1,4 @@
-//! The scalar function of DataFusion for all elementwise steps before a fold.
+//! The scalar function of DataFusion for all elementwise steps before a reduction.
 
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -19,10 +19,10 @@ use crate::table::{bytes_type, external};
 pub(crate) trait Asks: Send + Sync {
     fn reader(&self) -> &Reader;
 
-    /// Returns the axes that the fold keeps.
+    /// Returns the axes that the reduction keeps.
     fn kept(&self) -> &[usize];
 
-    /// Returns whether there are steps before the fold.
+    /// Returns whether there are steps before the reduction.
     fn is_mapped(&self) -> bool;
 
     /// Returns the bytes of a value after the steps.
@@ -37,7 +37,7 @@ pub(crate) trait Asks: Send + Sync {
     /// Runs the steps on the bytes of values, and on the bytes of repeated operands at the same positions.
     fn map(&self, values: &[u8], sides: &[&[u8]]) -> lacuna::Result<Vec<u8>>;
 
-    /// Returns a fold without groups, if the query is a fold.
+    /// Returns a streaming reduction without groups, if the query is one.
     fn partial(&self) -> Option<Box<dyn Partial>>;
 
     /// Returns the order of values, if the query is a median.
@@ -107,7 +107,7 @@ impl Shared {
         Shared { query }
     }
 
-    /// Returns the accumulators for values: the fold, or the counts of a median.
+    /// Returns the accumulators for values: the streaming reduction, or the counts of a median.
     pub(crate) fn partial(&self) -> Box<dyn Partial> {
         self.query.partial().unwrap_or_else(|| Box::new(Counts::new(Arc::clone(&self.query))))
     }

@@ -11,7 +11,7 @@ use lacuna::{CooTensor, DType, Number, dispatch, dispatch_dtype};
 
 use crate::map::Asks;
 
-/// The beginning of the error message for a step before a fold that no worker computes.
+/// The beginning of the error message for a step before a reduction that no worker computes.
 pub(crate) const STEP: &str = "lacuna refuses a step: ";
 
 /// The version that an engine and its workers must share: the package version, and a number that changes with the
@@ -300,7 +300,7 @@ fn through(program: Option<&Program>, x: AnyTensor, sides: &[AnyTensor]) -> lacu
     found.into_iter().next().ok_or_else(|| step("there is no result"))?.into_tensor()
 }
 
-/// Constructs the fold for the element type of `$none`, a tensor without entries.
+/// Constructs the streaming reduction for the element type of `$none`, a tensor without entries.
 macro_rules! how_of {
     ([$($Real:ident $real:ty),*] [$($Complex:ident $complex:ty),*] $fold:ident, $none:ident) => {
         match $none.dtype() {

@@ -81,7 +81,7 @@ impl Passes<'_> {
             for row in 0..batch.num_rows() {
                 let (group, seen) = group(batch, self.query.query.kept(), row)?;
                 all.add(seen)?;
-                // A fold over all axes returns one group even without entries.
+                // A reduction over all axes returns one group even without entries.
                 if seen.entries > 0 {
                     found.push(group);
                 }
@@ -99,7 +99,7 @@ impl Passes<'_> {
         value.map_err(external)
     }
 
-    /// Plans the fold: entries are grouped by their coordinates on the kept axes, and groups are sorted.
+    /// Plans the reduction: entries are grouped by their coordinates on the kept axes, and groups are sorted.
     fn folded(&self) -> Result<DataFrame> {
         let query = &self.query;
         let fold = AggregateUDF::from(Fold::new(query.clone())).call(vec![value(query), col(HASH)]).alias(STATE);

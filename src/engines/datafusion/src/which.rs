@@ -7,9 +7,9 @@ use lacuna::lazy::engine_api::{Held, Plan, Query};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Reason(pub(crate) String);
 
-/// A fold, with the steps between the fold and the file.
+/// A reduction, with the steps between the reduction and the file.
 pub(crate) struct Region {
-    /// The index of the fold in the plan.
+    /// The index of the reduction in the plan.
     pub(crate) fold: usize,
     chain: Chain,
     /// The query; `None` if a repeated operand must be computed first.
@@ -18,7 +18,7 @@ pub(crate) struct Region {
     pub(crate) checks: (u64, u64),
 }
 
-/// The steps before a fold.
+/// The steps before a reduction.
 struct Chain {
     /// The index of the step that reads the file.
     read: usize,
@@ -66,7 +66,7 @@ impl Chain {
     }
 }
 
-/// Returns the region of a fold, or the reason why it does not run on DataFusion; `slots` has the existing values.
+/// Returns the region of a reduction, or the reason why it does not run on DataFusion; `slots` has the existing values.
 pub(crate) fn region(plan: &Plan, fold: usize, slots: &[Option<Held>]) -> Result<Region, Reason> {
     let refuse = |why: &str| Err(Reason(why.into()));
     let view = plan.view(fold);

@@ -75,7 +75,7 @@ fn is_empty(folder: &Path) -> bool {
     fs::read_dir(folder).unwrap().all(|entry| is_none(entry.unwrap().path()))
 }
 
-/// Checks that a new worker removes the files of killed workers. No killed worker runs any more.
+/// Checks that a new worker removes the files of terminated workers, which no longer run.
 fn check_next(folder: &Folder, spare: &Path, told: &str) {
     let mut next = Worker::with_spare(&folder.path(""), spare);
     let left: Vec<PathBuf> = fs::read_dir(spare).unwrap().map(|entry| entry.unwrap().path()).collect();
