@@ -64,7 +64,7 @@ mod tests {
         std::fs::remove_file(&path)?;
         drop(found);
         assert!(abandoned(&path).is_none());
-        // A new file of that name is not the file that was opened.
+        // A new file of that name differs from the file that was opened.
         let opened = options.open(&path)?;
         std::fs::remove_file(&path)?;
         let other = options.open(&path)?;

@@ -125,7 +125,7 @@ pub(super) fn rounded<G: Float>(x: ErasedResult<f64>, of_nan: fn(f64) -> G) -> R
     let round = |value: f64| if value.is_nan() { of_nan(value) } else { G::from_f64(value) };
     changed(x, round, |fill| {
         let rounded = round(fill);
-        // A fill that rounds to zero is a computed zero, which has no sign.
+        // A fill that rounds to zero is a computed zero, which is positive.
         if rounded == G::ZERO && fill != 0.0 { G::ZERO } else { rounded }
     })
 }

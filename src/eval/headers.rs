@@ -83,7 +83,7 @@ pub(super) fn known(
 fn is_of_shapes(error: &Error, call: &Call, inputs: &[&AnyValue]) -> bool {
     let products = [op::matmul.name, op::tensordot.name, op::einsum.name];
     match error {
-        // The tensors of a dry run have no entries, so arrays of entries have other lengths.
+        // The tensors of a dry run do not have entries, so arrays of entries have other lengths.
         Error::LengthMismatch { .. } | Error::InRange { .. } | Error::Lazy { .. } => false,
         // The entries decide which positions have the fill.
         Error::Argument { operation, .. } if products.contains(operation) => !is_of_fills(error, call, inputs),

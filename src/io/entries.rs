@@ -67,7 +67,7 @@ impl Listing<'_> {
         let mut entries = FileEntries::new(rank, self.index.width);
         let mut pushed = Ok(());
         // Each coordinate takes at least two bytes, including the blank or the line end after it. The last line may
-        // have no line end, and an invalid line may have few coordinates.
+        // lack a line end, and an invalid line may have few coordinates.
         entries.reserve_exact(block.count_lines().min(block.len().div_ceil((2 * rank).max(1)) + 1))?;
         block.for_each_line(|fields, line| {
             for (axis, &length) in self.lengths.iter().enumerate() {

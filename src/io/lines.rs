@@ -131,7 +131,7 @@ impl ParsedLines<'_> {
         if parsed < left || (parsed == left && !self.refused) {
             return Ok(());
         }
-        // If there is no such line, the rejected line is not an entry, and its own error is reported.
+        // If this line does not exist, the rejected line is not an entry, and its own error is reported.
         let too_many = |line| Err(at_line(line, format!("one entry too many: {declared} are declared")));
         self.entry_lines().nth(left).map_or(Ok(()), too_many)
     }

@@ -73,7 +73,7 @@ impl TargetKind {
         if found.is_dir() {
             return Ok(TargetKind::Folder);
         }
-        // The given path is opened, because the file that `/dev/stdout` leads to may have no name.
+        // The given path is opened, because the file that `/dev/stdout` leads to may be without a name.
         let has_no_name = fs::canonicalize(path).is_err();
         if has_no_name || !found.is_file() {
             return Ok(TargetKind::Stream(OpenOptions::new().write(true).truncate(has_no_name).open(path)?));

@@ -14,7 +14,7 @@ pub(crate) fn any_of<T: Element>(mut values: impl Iterator<Item = T>) -> bool {
 pub(crate) fn any_of_slice<T: Element>(values: &[T]) -> bool {
     const TOGETHER: usize = 256;
     let any = |block: &[T]| {
-        // The loop has no early exit, so it compiles to SIMD; the caller stops between blocks.
+        // The loop does not exit early, so it compiles to SIMD; the caller stops between blocks.
         in_wide_vectors(
             #[inline(always)]
             || block.iter().fold(false, |any, value| any | value.is_truthy()),

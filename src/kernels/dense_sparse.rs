@@ -27,7 +27,7 @@ pub(crate) fn of_array<T: Element, S: Semiring<T>>(
     lengths: ProductLengths,
     turn: Turn<'_>,
 ) -> Result<Vec<T>, Missing> {
-    // A single row needs no other rows to process with it.
+    // A single row is processed without other rows.
     match lengths.rows {
         1 => by_lanes::<1, _, _>(op, left, right, lengths, turn),
         _ => by_lanes::<LANES, _, _>(op, left, right, lengths, turn),
@@ -101,7 +101,7 @@ impl<T: Element, U: Copy> TransposedBlock<T, U> {
     /// Writes the sums row by row. Returns the first position without a value.
     fn write<S: Semiring<T, Sum = U>>(&self, op: S, lanes: usize, slots: &mut [T]) -> Option<usize> {
         let (width, mut first) = (self.sums.len() / lanes, None);
-        // `slots` has no row for an unused lane, so the copies are never written.
+        // `slots` does not have a row for an unused lane, so the copies are never written.
         for (lane, slots) in slots.chunks_exact_mut(width).enumerate() {
             for (place, (slot, &sum)) in slots.iter_mut().zip(self.sums[lane..].iter().step_by(lanes)).enumerate() {
                 match op.value(sum) {

@@ -233,7 +233,7 @@ pub(crate) fn reduce_runs<T: Element, H: Holistic<T>>(
     position: &(dyn Fn(usize) -> u128 + Sync),
     results: &mut [H::Out],
 ) -> Outcomes<()> {
-    // Any existing result serves as `blank`. Without a result there is no group.
+    // Any existing result serves as `blank`. Without a result, no group exists.
     let Some(&blank) = results.first() else { return Ok(()) };
     // Only long runs, and runs with an unknown result, reach `one`.
     let one = |group: usize, entries: Range<usize>| {

@@ -95,7 +95,7 @@ impl<'a, T: Element> Membership<'a, T> {
     /// Returns the form of sorted keys. Removes repeated keys unless they are `unique`.
     pub(crate) fn sort(members: &[T], unique: bool) -> Allocated<Self> {
         let mut keys = alloc::with_capacity(members.len())?;
-        // NaN has no key. It equals nothing, so it is skipped.
+        // NaN does not have a key. It equals nothing, so it is skipped.
         keys.extend(members.iter().filter_map(|member| member.key()));
         threads::sort(&mut keys, Ord::cmp);
         if !unique {

@@ -109,8 +109,8 @@ impl<F: Fn(f64) -> f64 + Copy> InLanes<F> {
             #[inline(always)]
             || {
                 let (lanes, mut has_all) = (*self, true);
-                // The loop has no branch, so a value outside the domain of the SIMD form yields an arbitrary result
-                // here. `has_all` is false if there is such a value.
+                // The loop does not branch, so a value outside the domain of the SIMD form yields an arbitrary result
+                // here. `has_all` is false if such a value exists.
                 for (result, &value) in results.iter_mut().zip(values) {
                     has_all &= lanes.has(value.to_f64());
                     *result = T::from_f64((lanes.f)(value.to_f64()));

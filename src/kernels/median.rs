@@ -184,7 +184,7 @@ impl<T: Real> Group<'_, T> {
     pub(crate) fn shares(&self, rule: ShareRule, sieve: &mut Sieve<T>) -> Outcome<RankWeights<T>> {
         let ShareRule { asked, rule, spread_nan } = rule;
         let Some(Ranked { lower, upper, place }) = asked.ranked(self, sieve)? else {
-            // The group has no value: its gradient is lost, or divided among all its positions.
+            // The group does not have a value: its gradient is lost, or divided among all its positions.
             let positions = u64::try_from(self.gaps.positions(self.stored.len())).unwrap_or(u64::MAX);
             let (receivers, number) =
                 if spread_nan { (Receivers::All, positions) } else { (Receivers::Ranked, NOBODY) };

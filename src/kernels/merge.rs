@@ -122,7 +122,7 @@ pub(crate) fn merged<T: Copy + Zeroable + Send + Sync>(
     let Some(packing) = axes.packing_of_many(count) else {
         return merged_by_groups(axes, &items, merge);
     };
-    // Sorted entries need no buckets: duplicates are neighbours.
+    // Sorted entries are merged without buckets: duplicates are neighbours.
     if axes.are_in_order(count) {
         return merged_in_order(&packing, axes, count, listed(&items), merge);
     }

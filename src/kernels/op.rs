@@ -45,7 +45,7 @@ pub(crate) struct Refused {
 
 impl From<AllocError> for Refused {
     fn from(refused: AllocError) -> Self {
-        // A failed allocation belongs to no group, so the index has no meaning here.
+        // A failed allocation does not belong to a group, so the index is meaningless here.
         Refused { fault: refused.into(), group: 0 }
     }
 }

@@ -132,7 +132,7 @@ impl CellMap {
     ) -> usize {
         let marked = range.len() / BITS * BITS;
         bits::for_each_word(truths, range.start..range.start + marked, |word, Range { start, .. }| {
-            // The block at the end of all entries may have no entry after it. Then each entry is its own run.
+            // The block at the end of all entries may be without an entry after it. Then each entry is its own run.
             let changes = |axis: &&[I]| axis[start..].first_chunk().map_or(u64::MAX, bits::changes);
             // Invariant: the last entry of a block ends a run, so no run crosses two words of `truths`.
             let ends = coords.iter().map(changes).fold(1 << (BITS - 1), |ends, changes| ends | changes);

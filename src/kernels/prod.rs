@@ -232,8 +232,8 @@ fn by_halves<F: ProductFactor>(block: &mut [F]) -> F {
         for pair in 0..count / 2 {
             block[pair] = block[2 * pair].times(block[2 * pair + 1]);
         }
-        // With an odd count the last item has no neighbour and moves up. With an even count this slot is not read
-        // again.
+        // With an odd count the last item does not have a neighbour and moves up. With an even count this slot is not
+        // read again.
         block[count / 2] = block[count - 1];
         count = count.div_ceil(2);
     }
@@ -259,7 +259,7 @@ impl<F: ProductFactor> Grow for Tree<F> {
     type Node = usize;
 
     fn lift(&mut self, node: usize, position: u128, levels: Range<u32>) -> usize {
-        // Without unstored blocks, or without levels to climb, the product is unchanged and needs no node.
+        // Without unstored blocks, or without levels to climb, the product is unchanged and a node is not needed.
         let Some(blocks) = self.blocks.as_mut().filter(|_| !levels.is_empty()) else { return node };
         let value = blocks.beside(position, levels.clone()).fold(self.nodes[node].0, F::times);
         self.nodes.push((value, BlockOrigin::Block(node, position, levels.start, levels.end)));

@@ -226,7 +226,7 @@ impl<T: Copy> RadixScratch<T> {
     /// Sorts the entries of a bucket by a range of key bits; the bits above the range agree.
     fn sort(&mut self, keys: &mut [u64], items: &mut [T], bits: Range<u32>) -> Allocated<()> {
         self.reserve(keys.len())?;
-        // Items of size 0 need no index.
+        // Items of size 0 are sorted without an index.
         let entry_bits = if size_of::<T>() == 0 { 0 } else { usize::BITS - keys.len().leading_zeros() };
         // A word holds the key bits above the entry index if both fit 64 bits.
         let fits = bits.end - bits.start + entry_bits <= u64::BITS;

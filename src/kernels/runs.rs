@@ -88,7 +88,7 @@ fn mark_ends<I: Index>(coords: &[&[I]], count: usize, blocks: Range<usize>) -> A
                 for axis in coords {
                     *word |= bits::first_changes(&axis[start..]);
                 }
-                // The last entry of all has no next entry to differ from.
+                // The last entry of all does not have a next entry to differ from.
                 if count - start <= BITS {
                     *word |= 1 << (count - start - 1);
                 }

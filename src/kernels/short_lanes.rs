@@ -73,7 +73,7 @@ impl RunningSums {
         let slices = Slices::new(greatest(values.iter().map(|&value| float(value))), ROOM)?;
         let sums = &mut self.before[1..=values.len()];
         let mut spilled = 0;
-        // This loop has no dependency between values, so it can use SIMD; the next loop forms running sums.
+        // The values of this loop do not depend on each other, so it can use SIMD; the next loop forms running sums.
         for (integers, &value) in sums.iter_mut().zip(values) {
             let (both, is_whole) = slices.of(float(value));
             *integers = both;

@@ -125,7 +125,7 @@ impl Meeting<'_> {
         let mut marks = ColumnMarks::new(self.width)?;
         let touch = |entry: usize| u64::from(self.right.columns[entry]);
         self.for_each_row(rows, touch, |row, _, named| {
-            // A row with an empty mask has no entries, so its columns need not be marked.
+            // A row with an empty mask is empty, so its columns need not be marked.
             let masked = self.mask.map(|mask| (&mask.rows.columns[mask.rows.range(row)], mask.is_complement));
             if !matches!(masked, Some(([], false))) {
                 named.iter().for_each(|&(start, end)| marks.mark(&self.right.columns[start..end]));

@@ -62,7 +62,7 @@ pub(crate) fn take_into<T: Element, J: Position>(data: &[T], items: &[J], mode: 
 ///
 /// The last position replaces positions out of range.
 fn for_positions<J: Position>(items: &[J], length: usize, mode: TakeMode, mut put: impl FnMut(&[usize])) -> bool {
-    // An empty array has no position, so only an empty list of items is in range.
+    // An empty array does not have positions, so only an empty list of items is in range.
     let Some(last) = length.checked_sub(1) else { return items.is_empty() };
     let mut positions = [0; BLOCK];
     let mut inside = true;

@@ -410,7 +410,7 @@ pub(crate) fn all_finite<T: Element>(values: &[T]) -> bool {
         in_wide_vectors(
             #[inline(always)]
             || {
-                // The loop has no branch, so it can use SIMD; chunks allow an early exit.
+                // The loop does not branch, so it can use SIMD; chunks allow an early exit.
                 let mut all = true;
                 for value in values {
                     all &= value.isfinite();

@@ -213,7 +213,7 @@ fn own_slices(slices: &[SliceInfoElem], of: &Shape, all: &Shape) -> Vec<SliceInf
         }
         let repeats = axis >= added && of[axis - added] != all[axis];
         match (part, axis < added) {
-            // Leading axes that the operand does not have need no slice.
+            // Leading axes that the operand does not have are not sliced.
             (_, true) => {}
             (SliceInfoElem::Slice { .. }, _) if repeats => {
                 own.push(ALL);

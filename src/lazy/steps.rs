@@ -157,7 +157,7 @@ fn form_of(call: &Call, inputs: &[Arc<Node>]) -> Form {
         Split::Each if call.named("members").is_long() => Form::OfFirst,
         Split::Each if arrays > 0 && arrays < inputs.len() => Form::Own,
         Split::Each if call.op.keeps_pattern || call.op.is_choice() => Form::Each,
-        // The gradient beside a number.
+        // The gradient of an operand that is combined with a number.
         Split::Alike if call.wrt().is_some() => Form::OfFirst,
         Split::Back | Split::Among | Split::Scaled => Form::OfFirst,
         _ if call.op.is_of_first() => Form::OfFirst,

@@ -94,7 +94,7 @@ fn exact_integer(word: &str) -> Option<i128> {
     let (mantissa, exponent) = word.split_once(['e', 'E']).unwrap_or((word, "0"));
     let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
     let fraction = fraction.trim_end_matches('0');
-    // The extra zero is for `.0`, which has no digit before its point.
+    // The extra zero is for `.0`, which does not have a digit before its point.
     let digits: i128 = format!("{whole}{fraction}0").parse().ok()?;
     let shift = exponent.parse::<i64>().ok()?.checked_sub(i64::try_from(fraction.len()).ok()? + 1)?;
     let unit = || 10i128.checked_pow(u32::try_from(shift.unsigned_abs()).ok()?);

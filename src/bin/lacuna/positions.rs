@@ -130,7 +130,7 @@ fn array<J>(count: i128, positions: impl Iterator<Item = lacuna::Result<J>>) -> 
 fn of_file(path: &Path, input: &InputArgs, along: &IndexRange) -> Result<Positions, Failure> {
     let of_path = |why: String| Failure::of_file(path, why);
     match FileFormat::from_path(path) {
-        // A `.tns` file has no element type, so the type is requested.
+        // A `.tns` file does not state an element type, so the type is requested.
         Some(FileFormat::Tns) => {
             let read = |dtype| input.read_beside(path, Some(dtype));
             let tensor = read(DType::Int64).or_else(|refused| read(DType::UInt64).map_err(|_| refused))?;

@@ -119,7 +119,7 @@ struct Array<T> {
 impl<T: MatrixValue> Array<T> {
     /// Returns all positions in row-major order.
     fn positions(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
-        // Without columns there are no positions, however many rows the header declares.
+        // Without columns the tensor is empty, however many rows the header declares.
         let rows = if self.columns == 0 { 0 } else { self.rows };
         (0..rows).flat_map(|row| (0..self.columns).map(move |column| (row, column)))
     }

@@ -103,7 +103,7 @@ pub(super) fn page_header(page: &CompressedPage) -> Written<Vec<u8>> {
     // The page type 0 is a page of values.
     output.integers(&[0, inflated, bytes, i64::from(crc(page.data()) as i32)]);
     output.begin_struct();
-    // No value is null, so there are no levels; the encoding of levels would be RLE (3).
+    // No value is null, so the page does not have levels; the encoding of levels would be RLE (3).
     output.integers(&[i64::from(page.num_values()), encoding, 3, 3]);
     output.end();
     Ok(checked(output, &[]))

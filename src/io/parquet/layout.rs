@@ -122,7 +122,7 @@ fn value_columns(footer: &Footer, values: &str, said: Option<DType>) -> Result<(
     };
     let dtype = match (said, found) {
         (None, found) => found,
-        // Parquet has no bfloat16, which is stored in 32 bits.
+        // Parquet does not have bfloat16, which is stored in 32 bits.
         (Some(DType::BFloat16), DType::Float32) => DType::BFloat16,
         (Some(said), found) if said == found => found,
         (Some(said), found) => return Err(at_column(values, format!("it holds {found}, and {said} is said of it"))),

@@ -118,7 +118,7 @@ impl<'a> Thrift<'a> {
             number = next;
             let before = self.at;
             visit(self, number, wire)?;
-            // A bool has no bytes after its kind.
+            // A bool does not have bytes after its kind.
             if self.at == before {
                 self.skip(wire, DEEPEST)?;
             }

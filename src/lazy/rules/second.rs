@@ -100,7 +100,7 @@ impl ForwardStep<'_> {
         if is_mixed && forward.is(&op::mul) {
             return self.product(forward, number, came);
         }
-        // A number beside an operand is no input.
+        // A number combined with an operand is not an input.
         let two =
             [("y", ["x", "y"]), ("no", ["yes", "no"])].into_iter().find(|(two, _)| forward.place_of(two).is_some());
         let place = match two {
@@ -249,7 +249,7 @@ impl ForwardStep<'_> {
         let [x, y, g] = ["x", "y", "upstream"].map(|name| self.term(name));
         let is_view = |term: &Term| matches!(term.node, Some(RuleArg::Stored(_)));
         if let (Some(left), Some(right), true) = (x.whole(), y.whole(), is_view(&x) || is_view(&y)) {
-            // A tensor beside stored entries is read as its stored entries. An array is not.
+            // A tensor combined with stored entries is read as its stored entries. An array is not.
             let are_views = left.kind.is_dynamic() || (is_view(&x) && is_view(&y));
             let are_alike = left.kind.is_dynamic() || (left.shape.is_some() && left.shape == right.shape);
             return (are_views && are_alike).then(|| self.of_views(forward, number, [left, right]))?;

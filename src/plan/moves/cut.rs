@@ -129,7 +129,7 @@ fn runs_of_lanes(
     let shares = threads::split_at_ends(&mut starts, &parts).into_iter();
     let shares = shares.zip(threads::split_at_ends(&mut ends[1..], &parts)).zip(parts.iter());
     let write = |(): &mut (), ((starts, counts), &end): ((&mut [usize], &mut [usize]), &usize)| {
-        // A shape with an axis of length 0 has no first lane.
+        // A shape with an axis of length 0 does not have a first lane.
         if starts.is_empty() {
             return;
         }

@@ -313,7 +313,7 @@ pub(crate) fn values<R: Runs>(runs: &R, plan: &Plan, mut slots: Vec<Option<Held>
         match found {
             Ok(value) => slots[fold] = Some(value),
             Err(error @ Error::Engine { .. }) => return Err(error),
-            // A step has no result. If the file fits memory, the run in this process reports the step.
+            // A step failed. If the file fits memory, the run in this process reports the step.
             Err(error) => check(runs, plan, read).map_err(|_| error)?,
         }
     }

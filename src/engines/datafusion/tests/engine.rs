@@ -73,7 +73,7 @@ fn check<T: support::Item>(told: &str, step: &Lazy<CooTensor<T>>) {
         Ok(expected) => {
             assert_bits(&step.on(engine(parts)).collect().unwrap(), expected, &format!("{told}, {parts} parts"))
         }
-        // If a step has no result, threads read the file again and report the error.
+        // If a step fails, threads read the file again and report the error.
         _ => assert_eq!(step.on(with_room(parts)).collect(), expected, "{told}, {parts} parts"),
     }
 }
