@@ -66,7 +66,7 @@ pub struct ReadOptions {
     /// that is left unstored: zero by default in `.npy`, none in a Matrix Market array. If the file names its own fill,
     /// this option is an error.
     pub fill: Option<String>,
-    /// The shape: required if the format does not state it, otherwise a check.
+    /// The shape for formats that do not state it, such as `.tns`; otherwise a check.
     ///
     /// If the file states its shape, the two shapes must be equal.
     pub shape: Option<Shape>,
