@@ -232,7 +232,7 @@ pub mod documents {
     #[doc = "[files]: crate::documents::files\n[semantics]: crate::documents::semantics"]
     #[doc = "[gradients]: crate::documents::gradients\n[tables]: crate::documents::files#tables-csv"]
     #[doc = "[graphs]: crate::documents::guide#lazy-chains-and-static-graphs"]
-    #[doc = "[solvers]: crate::documents::guide#what-is-not-here"]
+    #[doc = "[solvers]: crate::documents::guide#missing-operations"]
     #[doc = "[paths]: crate::documents#in-the-repository\n"]
     #[doc = include_str!("../docs/translation.md")]
     pub mod translation {}
