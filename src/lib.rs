@@ -204,7 +204,7 @@ pub mod documents {
     #[doc = "[gradients of a graph]: crate::documents::gradients#gradients-of-a-graph"]
     #[doc = "[translation]: crate::documents::translation\n[cli]: crate::documents#in-the-repository"]
     #[doc = "[operations]: crate::documents#in-the-repository\n[0015]: crate::documents#in-the-repository\n"]
-    #[doc = "[small]: crate::documents::semantics#a-small-operand-with-a-large-one\n"]
+    #[doc = "[small]: crate::documents::semantics#broadcasting\n"]
     #[doc = include_str!("../docs/guide.md")]
     pub mod guide {}
     #[doc = include_str!("../docs/formats.md")]
