@@ -226,7 +226,7 @@ pub mod documents {
     pub mod semantics {}
     #[doc = "[graphs]: crate::documents::guide#lazy-chains-and-static-graphs"]
     #[doc = "[semantics]: crate::documents::semantics\n[cli]: crate::documents#in-the-repository"]
-    #[doc = "[operations]: crate::documents#in-the-repository\n"]
+    #[doc = "[operations]: crate::documents#in-the-repository\n[sums]: crate::documents::sums\n"]
     #[doc = include_str!("../docs/gradients.md")]
     pub mod gradients {}
     #[doc = "[files]: crate::documents::files\n[semantics]: crate::documents::semantics"]
