@@ -207,6 +207,7 @@ pub mod documents {
     #[doc = "[small]: crate::documents::semantics#broadcasting\n"]
     #[doc = include_str!("../docs/guide.md")]
     pub mod guide {}
+    #[doc = "[files]: crate::documents::files\n[semantics]: crate::documents::semantics\n"]
     #[doc = include_str!("../docs/formats.md")]
     pub mod formats {}
     #[cfg(any(feature = "io", not(doctest)))]
