@@ -108,7 +108,7 @@ macro_rules! operations {
         ///
         /// # Errors
         ///
-        /// Those of [`isin()`](crate::isin()).
+        /// The errors of [`isin()`](crate::isin()).
         $($public)* isin<'a>(&self, members: impl Into<Isin<'a, $elem>>) -> Result<$Tests> {
             map::isin(self, members)
         }

@@ -50,7 +50,7 @@ use crate::plan::product_rows::RowEntries;
 ///
 /// # Errors
 ///
-/// - `ShapeMismatch`: `upstream` has another shape than the forward result;
+/// - `ShapeMismatch`: `upstream` does not have the shape of the forward result;
 /// - `TooLarge`: a row of `upstream`, or the offsets of all rows, need more than the larger of 1 GiB and 16 times what
 ///   all three hold;
 /// - those of [`matmul()`](crate::matmul()) for shapes and fills.

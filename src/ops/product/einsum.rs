@@ -172,7 +172,7 @@ pub fn einsum<'a, X: Operand<Elem: Ring>>(spec: impl Into<Einsum<'a>>, operands:
 ///
 /// # Shapes
 ///
-/// `upstream` has exactly the shape of the forward result; each gradient has the shape of its operand.
+/// `upstream` has exactly the shape of the forward result. Each gradient has the shape of its operand.
 ///
 /// # Implicit values
 ///
@@ -181,7 +181,7 @@ pub fn einsum<'a, X: Operand<Elem: Ring>>(spec: impl Into<Einsum<'a>>, operands:
 ///
 /// # NaN
 ///
-/// NaN times anything is NaN.
+/// NaN times any element is NaN.
 ///
 /// # Gradient
 ///
@@ -189,7 +189,7 @@ pub fn einsum<'a, X: Operand<Elem: Ring>>(spec: impl Into<Einsum<'a>>, operands:
 ///
 /// # Errors
 ///
-/// Those of [`einsum`](einsum()), and `ShapeMismatch` where `upstream` has another shape than the result.
+/// The errors of [`einsum`](einsum()), and `ShapeMismatch` if `upstream` does not have the shape of the result.
 ///
 /// # Complexity
 ///

@@ -159,7 +159,7 @@ pub fn mttkrp<X: Operand<Elem: Ring>, D: Dimension>(
 ///
 /// # Errors
 ///
-/// Those of [`mttkrp`](mttkrp()), and `ShapeMismatch` where `upstream` has another shape than the result.
+/// The errors of [`mttkrp`](mttkrp()), and `ShapeMismatch` if `upstream` does not have the shape of the result.
 ///
 /// # Complexity
 ///
@@ -362,7 +362,7 @@ pub fn ttm<X: Operand<Elem: Ring>>(
 ///
 /// # Errors
 ///
-/// Those of [`ttm`], and `ShapeMismatch` where `upstream` has another shape than the result.
+/// The errors of [`ttm`], and `ShapeMismatch` if `upstream` does not have the shape of the result.
 ///
 /// # Complexity
 ///
@@ -415,7 +415,7 @@ pub fn ttm_backward<X: Operand<Elem: Float>, D: Dimension>(
 ///
 /// # Errors
 ///
-/// Those of [`ttm`].
+/// The errors of [`ttm`].
 ///
 /// # Complexity
 ///
@@ -478,7 +478,7 @@ fn without_axis(error: Error, axis: usize) -> Error {
 ///
 /// # Errors
 ///
-/// Those of [`ttv`], and `ShapeMismatch` where `upstream` has another shape than the result.
+/// The errors of [`ttv`], and `ShapeMismatch` if `upstream` does not have the shape of the result.
 ///
 /// # Complexity
 ///

@@ -395,7 +395,7 @@ pub fn kron<X: Operand<Elem: Ring>>(x: &X, y: &X) -> Result<X::Reduced<X::Elem>>
 ///
 /// # Shapes
 ///
-/// `upstream` has exactly the shape of the forward result; each gradient has the shape of its operand.
+/// `upstream` has exactly the shape of the forward result. Each gradient has the shape of its operand.
 ///
 /// # Implicit values
 ///
@@ -404,7 +404,7 @@ pub fn kron<X: Operand<Elem: Ring>>(x: &X, y: &X) -> Result<X::Reduced<X::Elem>>
 ///
 /// # NaN
 ///
-/// NaN times anything is NaN.
+/// NaN times any element is NaN.
 ///
 /// # Gradient
 ///
@@ -443,7 +443,7 @@ pub fn outer_backward<X: Operand<Elem: Float>, U: Operand<Elem = X::Elem>>(
 ///
 /// # Shapes
 ///
-/// `upstream` has exactly the shape of the forward result; each gradient has the shape of its operand.
+/// `upstream` has exactly the shape of the forward result. Each gradient has the shape of its operand.
 ///
 /// # Implicit values
 ///
@@ -452,7 +452,7 @@ pub fn outer_backward<X: Operand<Elem: Float>, U: Operand<Elem = X::Elem>>(
 ///
 /// # NaN
 ///
-/// NaN times anything is NaN.
+/// NaN times any element is NaN.
 ///
 /// # Gradient
 ///
@@ -460,7 +460,7 @@ pub fn outer_backward<X: Operand<Elem: Float>, U: Operand<Elem = X::Elem>>(
 ///
 /// # Errors
 ///
-/// Those of [`grad::outer`](crate::grad::outer).
+/// The errors of [`grad::outer`](crate::grad::outer).
 ///
 /// # Complexity
 ///

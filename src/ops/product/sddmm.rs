@@ -160,7 +160,7 @@ methods_of_patterns! {
     ///
     /// # NaN
     ///
-    /// NaN times anything is NaN.
+    /// NaN times any element is NaN.
     ///
     /// # Gradient
     ///

@@ -219,11 +219,11 @@ pub fn softmax<X: Operand<Elem: Float>>(x: &X, axes: impl Into<Axes>) -> Result<
 ///
 /// # Errors
 ///
-/// Those of [`softmax`](softmax()).
+/// The errors of [`softmax`](softmax()).
 ///
 /// # Complexity
 ///
-/// That of [`softmax`](softmax()).
+/// The same as [`softmax`](softmax()).
 ///
 /// # Examples
 ///
@@ -266,11 +266,11 @@ pub fn log_softmax<X: Operand<Elem: Float>>(x: &X, axes: impl Into<Axes>) -> Res
 ///
 /// # Errors
 ///
-/// Those of [`softmax`](softmax()), and `ShapeMismatch` where `upstream` has another shape than *x*.
+/// The errors of [`softmax`](softmax()), and `ShapeMismatch` if `upstream` does not have the shape of *x*.
 ///
 /// # Complexity
 ///
-/// That of [`softmax`](softmax()).
+/// The same as [`softmax`](softmax()).
 ///
 /// # Examples
 ///
@@ -315,11 +315,11 @@ pub fn softmax_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
 ///
 /// # Errors
 ///
-/// Those of [`grad::softmax`](crate::grad::softmax).
+/// The errors of [`grad::softmax`](crate::grad::softmax).
 ///
 /// # Complexity
 ///
-/// That of [`softmax`](softmax()).
+/// The same as [`softmax`](softmax()).
 ///
 /// # Examples
 ///

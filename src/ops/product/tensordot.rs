@@ -127,7 +127,7 @@ fn of_tensordot(mut error: Error) -> Error {
 ///
 /// # Shapes
 ///
-/// `upstream` has exactly the shape of the forward result; each gradient has the shape of its operand.
+/// `upstream` has exactly the shape of the forward result. Each gradient has the shape of its operand.
 ///
 /// # Implicit values
 ///
@@ -136,7 +136,7 @@ fn of_tensordot(mut error: Error) -> Error {
 ///
 /// # NaN
 ///
-/// NaN times anything is NaN.
+/// NaN times any element is NaN.
 ///
 /// # Gradient
 ///
@@ -144,7 +144,7 @@ fn of_tensordot(mut error: Error) -> Error {
 ///
 /// # Errors
 ///
-/// Those of [`tensordot`], and `ShapeMismatch` where `upstream` has another shape than the result.
+/// The errors of [`tensordot`], and `ShapeMismatch` if `upstream` does not have the shape of the result.
 ///
 /// # Complexity
 ///

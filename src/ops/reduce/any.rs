@@ -114,8 +114,8 @@ fn any_of_cells(kept: &KeptAxes<'_>, count: usize, truths: &dyn Truths) -> Alloc
 ///
 /// # Errors
 ///
-/// - `AxisOutOfRange`, `AxisRepeated`: the axes do not fit the rank;
-/// - `TooLarge`: the result has an offset (CSR) or an element (arrays) for each of too many cells.
+/// - `AxisOutOfRange`, `AxisRepeated`: an axis is out of range for the rank, or is given twice;
+/// - `TooLarge`: the result has too many offsets (CSR) or elements (arrays).
 ///
 /// # Complexity
 ///
@@ -170,13 +170,13 @@ pub fn any<X: Operand>(x: &X, axes: impl Into<Axes>) -> Result<X::Reduced<bool>>
 ///
 /// # NaN
 ///
-/// Gradients are passed on as they are; a zero is `+0.0`.
+/// Gradients are passed on unchanged, except that a zero is `+0.0`.
 ///
 #[doc = said!(second_gradient)]
 ///
 /// # Errors
 ///
-/// Those of [`any()`], and `ShapeMismatch` where `upstream` has another shape than the forward result.
+/// The errors of [`any()`], and `ShapeMismatch` if `upstream` does not have the shape of the forward result.
 ///
 /// # Complexity
 ///

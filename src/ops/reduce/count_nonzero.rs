@@ -93,9 +93,9 @@ impl<T: Element> Fold<T> for CountNonzero {
 ///
 /// # Errors
 ///
-/// - `AxisOutOfRange`, `AxisRepeated`: the axes do not fit the rank;
+/// - `AxisOutOfRange`, `AxisRepeated`: an axis is out of range for the rank, or is given twice;
 /// - `Uncountable`: a group has more than 2<sup>64</sup> − 1 truthy positions;
-/// - `TooLarge`: the result has an offset (CSR) or an element (arrays) for each of too many cells.
+/// - `TooLarge`: the result has too many offsets (CSR) or elements (arrays).
 ///
 /// # Complexity
 ///

@@ -214,7 +214,7 @@ pub fn min<X: Operand<Elem: Real>>(x: &X, axes: impl Into<Axes>) -> Result<X::Re
 ///
 /// # Errors
 ///
-/// Those of [`min()`], and `ShapeMismatch` where `upstream` has another shape than the forward result.
+/// The errors of [`min()`], and `ShapeMismatch` if `upstream` does not have the shape of the forward result.
 ///
 #[doc = said!(gradient_complexity)]
 /// ```
@@ -290,7 +290,7 @@ pub fn max<X: Operand<Elem: Real>>(x: &X, axes: impl Into<Axes>) -> Result<X::Re
 ///
 /// # Errors
 ///
-/// Those of [`max()`], and `ShapeMismatch` where `upstream` has another shape than the forward result.
+/// The errors of [`max()`], and `ShapeMismatch` if `upstream` does not have the shape of the forward result.
 ///
 #[doc = said!(gradient_complexity)]
 /// ```
@@ -366,7 +366,7 @@ pub fn nanmin<X: Operand<Elem: Float>>(x: &X, axes: impl Into<Axes>) -> Result<X
 ///
 /// # Errors
 ///
-/// Those of [`nanmin()`], and `ShapeMismatch` where `upstream` has another shape than the forward result.
+/// The errors of [`nanmin()`], and `ShapeMismatch` if `upstream` does not have the shape of the forward result.
 ///
 #[doc = said!(gradient_complexity)]
 /// ```
@@ -442,7 +442,7 @@ pub fn nanmax<X: Operand<Elem: Float>>(x: &X, axes: impl Into<Axes>) -> Result<X
 ///
 /// # Errors
 ///
-/// Those of [`nanmax()`], and `ShapeMismatch` where `upstream` has another shape than the forward result.
+/// The errors of [`nanmax()`], and `ShapeMismatch` if `upstream` does not have the shape of the forward result.
 ///
 #[doc = said!(gradient_complexity)]
 /// ```

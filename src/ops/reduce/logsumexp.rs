@@ -229,11 +229,11 @@ pub fn logsumexp<X: Operand<Elem: Float>>(x: &X, axes: impl Into<Axes>) -> Resul
 ///
 /// # Errors
 ///
-/// Those of [`logsumexp`], and `ShapeMismatch` if `upstream` has another shape than the forward result.
+/// The errors of [`logsumexp`], and `ShapeMismatch` if `upstream` does not have the shape of the forward result.
 ///
 /// # Complexity
 ///
-/// That of [`grad::var`](crate::grad::var).
+/// The same as [`grad::var`](crate::grad::var).
 ///
 /// # Examples
 ///

@@ -163,7 +163,7 @@ impl<T: Real> Holistic<T> for MedianAndPosition {
 ///
 /// # Errors
 ///
-/// - `AxisOutOfRange`, `AxisRepeated`: the axes do not fit the rank;
+/// - `AxisOutOfRange`, `AxisRepeated`: an axis is out of range for the rank, or is given twice;
 /// - `TooLarge`: the result has an offset (CSR) or an element (arrays) for each of too many cells, or the lane of a
 ///   broadcast array is too long to be copied.
 ///

@@ -317,7 +317,7 @@ pub fn norm<X: Operand<Elem: Float>>(x: &X, options: impl Into<Norm>) -> Result<
 ///
 /// # Errors
 ///
-/// Those of [`norm()`], and `ShapeMismatch` where `upstream` has another shape than the forward result.
+/// The errors of [`norm()`], and `ShapeMismatch` if `upstream` does not have the shape of the forward result.
 ///
 #[doc = said!(gradient_complexity)]
 /// ```

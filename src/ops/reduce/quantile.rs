@@ -212,7 +212,7 @@ impl<T: Real, G: Float> Gradient<T, G> for QuantileShares {
 ///
 /// # Complexity
 ///
-/// That of [`nanmedian`](crate::nanmedian()).
+/// The same as [`nanmedian`](crate::nanmedian()).
 ///
 /// # Examples
 ///
@@ -256,11 +256,11 @@ pub fn median<X: Operand<Elem: Real>>(
 ///
 /// # Errors
 ///
-/// Those of [`grad::nanmedian`](crate::grad::nanmedian()).
+/// The errors of [`grad::nanmedian`](crate::grad::nanmedian()).
 ///
 /// # Complexity
 ///
-/// That of [`grad::nanmedian`](crate::grad::nanmedian()).
+/// The same as [`grad::nanmedian`](crate::grad::nanmedian()).
 ///
 /// # Examples
 ///
@@ -367,7 +367,7 @@ pub fn quantile<X: Operand<Elem: Real>>(
 ///
 /// # Complexity
 ///
-/// That of [`grad::nanmedian`](crate::grad::nanmedian()).
+/// The same as [`grad::nanmedian`](crate::grad::nanmedian()).
 ///
 /// # Examples
 ///
@@ -468,7 +468,7 @@ pub fn nanquantile<X: Operand<Elem: Real>>(
 ///
 /// # Complexity
 ///
-/// That of [`grad::nanmedian`](crate::grad::nanmedian()).
+/// The same as [`grad::nanmedian`](crate::grad::nanmedian()).
 ///
 /// # Examples
 ///

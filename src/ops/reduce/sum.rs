@@ -300,13 +300,13 @@ pub fn nanmean<X: Operand<Elem: Float>>(x: &X, axes: impl Into<Axes>) -> Result<
 ///
 /// # NaN
 ///
-/// Gradients are passed on as they are; a zero is `+0.0`.
+/// Gradients are passed on unchanged, except that a zero is `+0.0`.
 ///
 #[doc = said!(second_gradient)]
 ///
 /// # Errors
 ///
-/// Those of [`sum()`], and `ShapeMismatch` where `upstream` has another shape than the forward result.
+/// The errors of [`sum()`], and `ShapeMismatch` if `upstream` does not have the shape of the forward result.
 ///
 #[doc = said!(gradient_complexity)]
 /// ```
@@ -339,13 +339,13 @@ pub fn sum_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
 ///
 /// # NaN
 ///
-/// A NaN gradient gives NaN; an element that was left out receives 0.
+/// A NaN gradient yields NaN. A skipped element receives 0.
 ///
 #[doc = said!(second_gradient)]
 ///
 /// # Errors
 ///
-/// Those of [`nansum()`], and `ShapeMismatch` where `upstream` has another shape than the forward result.
+/// The errors of [`nansum()`], and `ShapeMismatch` if `upstream` does not have the shape of the forward result.
 ///
 #[doc = said!(gradient_complexity)]
 /// ```
@@ -377,13 +377,13 @@ pub fn nansum_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
 ///
 /// # NaN
 ///
-/// A NaN gradient gives NaN; an element that was left out receives 0.
+/// A NaN gradient yields NaN. A skipped element receives 0.
 ///
 #[doc = said!(second_gradient)]
 ///
 /// # Errors
 ///
-/// Those of [`mean()`], and `ShapeMismatch` where `upstream` has another shape than the forward result.
+/// The errors of [`mean()`], and `ShapeMismatch` if `upstream` does not have the shape of the forward result.
 ///
 #[doc = said!(gradient_complexity)]
 /// ```
@@ -415,13 +415,13 @@ pub fn mean_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
 ///
 /// # NaN
 ///
-/// A NaN gradient gives NaN; an element that was left out receives 0.
+/// A NaN gradient yields NaN. A skipped element receives 0.
 ///
 #[doc = said!(second_gradient)]
 ///
 /// # Errors
 ///
-/// Those of [`nanmean()`], and `ShapeMismatch` where `upstream` has another shape than the forward result.
+/// The errors of [`nanmean()`], and `ShapeMismatch` if `upstream` does not have the shape of the forward result.
 ///
 #[doc = said!(gradient_complexity)]
 /// ```

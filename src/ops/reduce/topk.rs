@@ -120,7 +120,7 @@ pub fn topk<X: Operand<Elem: Real>>(x: &X, k: usize, axis: impl Position) -> Res
 ///
 /// # Complexity
 ///
-/// That of [`topk`].
+/// The same as [`topk`].
 ///
 /// # Examples
 ///
@@ -220,7 +220,7 @@ pub fn argsort<X: Operand<Elem: Real>>(x: &X, axis: impl Position) -> Result<X::
 ///
 /// # Errors
 ///
-/// Those of [`topk`], and `ShapeMismatch` where `upstream` has another shape than the forward result.
+/// The errors of [`topk`], and `ShapeMismatch` if `upstream` does not have the shape of the forward result.
 ///
 /// # Complexity
 ///

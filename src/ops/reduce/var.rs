@@ -376,13 +376,13 @@ pub fn var<X: Operand<Elem: Ring>>(x: &X, options: impl Into<Var>) -> Result<X::
 ///
 /// # NaN
 ///
-/// Where the forward result is NaN the gradient is NaN; an element that was left out receives 0.
+/// If the forward result is NaN, the gradient is NaN. A skipped element receives 0.
 ///
 #[doc = said!(second_gradient)]
 ///
 /// # Errors
 ///
-/// Those of [`var()`], and `ShapeMismatch` where `upstream` has another shape than the forward result.
+/// The errors of [`var()`], and `ShapeMismatch` if `upstream` does not have the shape of the forward result.
 ///
 #[doc = said!(gradient_complexity)]
 /// ```
@@ -454,13 +454,13 @@ pub fn std<X: Operand<Elem: Ring>>(x: &X, options: impl Into<Var>) -> Result<X::
 ///
 /// # NaN
 ///
-/// Where the forward result is NaN the gradient is NaN; an element that was left out receives 0.
+/// If the forward result is NaN, the gradient is NaN. A skipped element receives 0.
 ///
 #[doc = said!(second_gradient)]
 ///
 /// # Errors
 ///
-/// Those of [`std()`], and `ShapeMismatch` where `upstream` has another shape than the forward result.
+/// The errors of [`std()`], and `ShapeMismatch` if `upstream` does not have the shape of the forward result.
 ///
 #[doc = said!(gradient_complexity)]
 /// ```
@@ -536,13 +536,13 @@ pub fn nanvar<X: Operand<Elem: Float>>(
 ///
 /// # NaN
 ///
-/// Where the forward result is NaN the gradient is NaN; an element that was left out receives 0.
+/// If the forward result is NaN, the gradient is NaN. A skipped element receives 0.
 ///
 #[doc = said!(second_gradient)]
 ///
 /// # Errors
 ///
-/// Those of [`nanvar()`], and `ShapeMismatch` where `upstream` has another shape than the forward result.
+/// The errors of [`nanvar()`], and `ShapeMismatch` if `upstream` does not have the shape of the forward result.
 ///
 #[doc = said!(gradient_complexity)]
 /// ```
@@ -617,13 +617,13 @@ pub fn nanstd<X: Operand<Elem: Float>>(
 ///
 /// # NaN
 ///
-/// Where the forward result is NaN the gradient is NaN; an element that was left out receives 0.
+/// If the forward result is NaN, the gradient is NaN. A skipped element receives 0.
 ///
 #[doc = said!(second_gradient)]
 ///
 /// # Errors
 ///
-/// Those of [`nanstd()`], and `ShapeMismatch` where `upstream` has another shape than the forward result.
+/// The errors of [`nanstd()`], and `ShapeMismatch` if `upstream` does not have the shape of the forward result.
 ///
 #[doc = said!(gradient_complexity)]
 /// ```

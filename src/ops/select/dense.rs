@@ -32,8 +32,9 @@ pub(super) fn take_dense<T: Element, J: Position>(x: ArrayViewD<'_, T>, request:
     Ok(dense_array(&request.shape, gather(&x, &plan)?))
 }
 
-/// Returns the elements taken from an array. Its elements are first copied in order, unless that copies more than is
-/// taken.
+/// Returns the elements taken from an array.
+///
+/// The array is first copied in order, unless the copy has more elements than the result.
 fn gather<T: Element>(x: &ArrayViewD<'_, T>, slices: &AxisSlices) -> Allocated<Vec<T>> {
     match x.as_slice() {
         Some(items) => slices.gather(items),

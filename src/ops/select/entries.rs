@@ -16,19 +16,18 @@ use crate::tensor::erased::{Erased, SparseRef};
 use crate::tensor::triplets::{Duplicates, Triplets};
 
 impl<P: Pattern, T: Element> Tensor<P, T> {
-    /// The entries whose value passes a test; all others hold the fill.
+    /// Keeps the entries whose value passes a test; other positions hold the fill.
     ///
-    /// *y* = *x* where *f*(*x*), else the fill, which is not asked. So the dense form of the result is that of *x*
-    /// with the fill in the place of what does not pass. This looks at values by its name; where nothing is dropped the
-    /// result shares all with `x`.
+    /// *y* = *x* if *f*(*x*), otherwise the fill. The fill itself is not tested. If all entries pass, the result shares
+    /// all arrays with `x`.
     ///
     /// # Errors
     ///
-    /// `OutOfMemory`: there is no memory for what is left.
+    /// `OutOfMemory`: the result does not fit memory.
     ///
     /// # Complexity
     ///
-    /// O(nnz · rank), on several threads where there are many entries; each value is asked once.
+    /// O(nnz · rank), on several threads if there are many entries. Each value is tested once.
     ///
     /// ```
     /// use lacuna::CooTensor;
@@ -43,15 +42,17 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
         Tensor::from_erased(kept(self.sparse(), &threads::map(self.values(), 1000, test)?)?)
     }
 
-    /// The entries whose coordinates and value pass a test: [`select`](Tensor::select) that sees where they stand.
+    /// Keeps the entries whose coordinates and value pass a test.
+    ///
+    /// Otherwise the same as [`select`](Tensor::select).
     ///
     /// # Errors
     ///
-    /// `OutOfMemory`: there is no memory for what is left.
+    /// `OutOfMemory`: the result does not fit memory.
     ///
     /// # Complexity
     ///
-    /// O(nnz · rank), on several threads where there are many entries; each entry is asked once.
+    /// O(nnz · rank), on several threads if there are many entries. Each entry is tested once.
     ///
     /// ```
     /// use lacuna::CooTensor;
@@ -66,13 +67,13 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
         Tensor::from_erased(kept(self.sparse(), &marks(self.sparse(), test)?)?)
     }
 
-    /// The coordinates of the elements that are not zero, one array an axis, in row-major order.
+    /// Returns the coordinates of the nonzero elements, with one array per axis.
     ///
-    /// A NaN is not zero, `-0.0` is.
+    /// The coordinates are in row-major order. NaN is nonzero; `-0.0` is zero.
     ///
     /// # Errors
     ///
-    /// `FillNotZero`: the positions that are not stored would all be among them.
+    /// `FillNotZero`: the fill is not zero, so the result would list every unstored position.
     ///
     /// # Complexity
     ///
@@ -96,14 +97,17 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
         Ok(coords.map(|axis| axis.in_width(P::Index::WIDTH)?.into_vec()).collect::<Allocated<_>>()?)
     }
 
-    /// The same tensor with other entries put in: `(coordinates, value)` after `(coordinates, value)`.
+    /// Returns the tensor with the given entries inserted.
     ///
-    /// Existing entries at these positions are replaced; of two new entries at one position the later counts.
+    /// Each new entry is a pair `(coordinates, value)`.
+    ///
+    /// A new entry replaces an existing entry at its position. If two new entries have one position, the later one
+    /// counts.
     ///
     /// # Errors
     ///
-    /// - `RankMismatch`, `IndexOutOfBounds`: coordinates that are no position of the tensor;
-    /// - `TooLarge`: the lanes of CSR need more than the larger of 1 GiB and 16 times this tensor's bytes.
+    /// - `RankMismatch`, `IndexOutOfBounds`: the coordinates of a new entry are not a position of the tensor;
+    /// - `TooLarge`: the lanes of CSR need more than the larger of 1 GiB and 16 times the bytes of this tensor.
     ///
     /// # Complexity
     ///
@@ -170,7 +174,9 @@ pub fn select_backward<P: Pattern, T: Element, U: Operand>(
     Ok(Tensor::from_valid(x.pattern().clone(), gradients, U::Elem::ZERO))
 }
 
-/// Returns the gradient of [`Tensor::filter_entries`] for the same test: see [`grad::select`](crate::grad::select).
+/// Returns the gradient of [`Tensor::filter_entries`] for the same test.
+///
+/// See [`grad::select`](crate::grad::select).
 ///
 /// # Shapes
 ///

@@ -14,13 +14,14 @@ use crate::convert::dense_bytes;
 use crate::kernels::gather::marked;
 use crate::kernels::take::TakeMode;
 
-/// Positions for [`take`](crate::take()), in the shape of its result, with a mode for positions that are out of range.
+/// The positions of [`take`](crate::take()), and the mode for positions out of range.
 ///
-/// Positions convert to it: one integer (rank 0); an array, a slice, a `Vec` or a range of them (rank 1); or a
-/// reference to an `ndarray` array or view of any rank and layout. They are borrowed wherever they can be. The integers
-/// are of any built-in type up to 64 bits. A position outside is an error, if no option says otherwise.
+/// One integer (rank 0) converts to this type, and so does an array, a slice, a `Vec` or a range of integers (rank 1).
+/// A reference to an `ndarray` array or view of any rank and layout converts too. The integers have any built-in type
+/// of at most 64 bits, and are borrowed if possible. A position out of range is an error, unless an option changes
+/// that.
 ///
-/// A slice of `bool` is a mask: it takes the positions that are `true`, and is as long as there are positions.
+/// A slice of `bool` is a mask, which selects the positions that are `true`. Its length is the number of positions.
 ///
 /// # Examples
 ///
@@ -63,7 +64,7 @@ enum Items<'a, J> {
 }
 
 impl<'a, J: Position> Take<'a, J> {
-    /// The elements at `positions`; one outside is an error.
+    /// Returns a take of `positions`, in which a position out of range is an error.
     pub fn at(positions: impl Into<Take<'a, J>>) -> Self {
         positions.into()
     }
@@ -78,27 +79,29 @@ impl<'a, J: Position> Take<'a, J> {
         Take { shape: Shape::from([count]), items: Items::Range(first, count), mode: TakeMode::Raise }
     }
 
-    /// A position outside goes round: it is the remainder that counts.
+    /// Sets the mode in which a position out of range wraps around, by its remainder.
     pub fn wrap(self) -> Self {
         self.mode(TakeMode::Wrap)
     }
 
-    /// A position outside means the nearest one; a negative one is outside.
+    /// Sets the mode in which a position out of range moves to the nearest position.
+    ///
+    /// A negative position is out of range.
     pub fn clip(self) -> Self {
         self.mode(TakeMode::Clip)
     }
 
-    /// A position outside is treated as `mode` says.
+    /// Sets the mode for positions that are out of range.
     pub fn mode(self, mode: TakeMode) -> Self {
         Take { mode, ..self }
     }
 
-    /// The shape of the index array.
+    /// Returns the shape of the index array.
     pub fn shape(&self) -> &Shape {
         &self.shape
     }
 
-    /// The number of positions to take.
+    /// Returns the number of positions to take.
     pub fn len(&self) -> usize {
         match &self.items {
             Items::Array(array) => array.len(),
@@ -124,15 +127,15 @@ impl<'a, J: Position> Take<'a, J> {
         first.checked_add(count).filter(|&end| end <= length).map(|_| (first, count))
     }
 
-    /// Whether there is nothing to take.
+    /// Returns whether the number of positions to take is zero.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     /// Returns the items in row-major order.
     ///
-    /// A range, or an array that repeats its items by strides of 0, is expanded. The expansion takes `item_bytes` per
-    /// item. It is rejected if it exceeds the default limit for the bytes of the owner.
+    /// A range is expanded, and so is an array that repeats its items by strides of 0. The expansion needs `item_bytes`
+    /// per item. It is rejected if it exceeds the default limit for the bytes of the owner.
     pub(crate) fn items(&self, item_bytes: usize) -> Result<Cow<'_, [J]>> {
         if let Items::Array(array) = &self.items
             && let Some(items) = array.as_slice()

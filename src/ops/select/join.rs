@@ -23,22 +23,22 @@ use crate::plan::selection::{Selected, Sources};
 use crate::tensor::Tensor;
 use crate::tensor::erased::{Erased, SparseRef};
 
-/// Tensors one after the other along an axis.
+/// Concatenates tensors along an existing axis.
 ///
-/// *y* along the axis is *x*<sub>0</sub>, then *x*<sub>1</sub>, and so on. Arrays have
-/// [`ndarray::concatenate()`] for it.
+/// Along the axis, *y* is *x*<sub>0</sub>, then *x*<sub>1</sub>, and so on. For arrays, use [`ndarray::concatenate()`].
 ///
 /// # Shapes
 ///
-/// All have the same lengths on every other axis; the axis is as long as all of theirs together.
+/// All tensors have equal lengths on all other axes. The length of the axis in the result is the sum of its lengths.
 ///
 /// # Implicit values
 ///
-/// All have the same fill, and so has the result, which stores what they store: a stored zero stays stored.
+/// All tensors have the same fill, which is the fill of the result. The result stores the positions that the tensors
+/// store, including stored zeros.
 ///
 /// # NaN
 ///
-/// Values are moved bit for bit, payloads of NaNs included; fills are the same if both are NaN.
+/// Values are bitwise unchanged, including the payloads of NaNs. Two fills of NaN are the same.
 ///
 /// # Gradient
 ///
@@ -47,16 +47,17 @@ use crate::tensor::erased::{Erased, SparseRef};
 /// # Errors
 ///
 /// - `NoTensor`: the list is empty;
-/// - `AxisOutOfRange`: there is no such axis;
-/// - `NotJoinable`: a tensor has another length on another axis, or another rank;
-/// - `FillsDiffer`: the fill of a tensor is not the same as that of the first;
-/// - `AxisOverflow`, `AxisTooLong`: the axis gets longer than any integer counts, or than the index type does;
+/// - `AxisOutOfRange`: the tensors do not have the axis;
+/// - `NotJoinable`: a tensor has a different rank, or a different length on another axis;
+/// - `FillsDiffer`: the fill of a tensor differs from the fill of the first tensor;
+/// - `AxisOverflow`, `AxisTooLong`: the length of the axis does not fit any integer type, or does not fit the index
+///   type;
 /// - `TooLarge`: the lanes of CSR need more than the larger of 1 GiB and 16 times the bytes of the tensors.
 ///
 /// # Complexity
 ///
-/// O(entries · rank) along the first axis of COO, and O(entries + lanes · tensors) of CSR along any;
-/// O(entries · (rank + log entries)) along the other axes of COO.
+/// O(entries · rank) along the first axis of COO, and O(entries · (rank + log entries)) along its other axes.
+/// O(entries + lanes · tensors) along any axis of CSR.
 ///
 /// # Examples
 ///
@@ -90,27 +91,28 @@ pub fn concat<P: Pattern, T: Element>(
     of_tensors(&Join::of(axis.to_i128(), &tensors)?, &tensors)
 }
 
-/// The gradients of [`concat()`]: every tensor receives the part of the upstream gradient that it became.
+/// Returns the gradients of [`concat()`]: a part of the upstream gradient per tensor.
 ///
 /// # Shapes
 ///
-/// `upstream` has exactly the shape of the forward result; there is a gradient for each tensor, of its shape.
+/// `upstream` has exactly the shape of the forward result. Each gradient has the shape of its tensor.
 ///
 /// # Implicit values
 ///
-/// Each has the pattern of its tensor (shared) and a fill of 0. Where `upstream` stores nothing it gives its fill.
+/// Each gradient has the pattern of its tensor (shared) and a fill of 0. At an unstored position, `upstream` has its
+/// fill.
 ///
 /// # NaN
 ///
-/// Gradients are handed on bit for bit.
+/// Gradients are passed on bitwise unchanged.
 ///
 /// # Errors
 ///
-/// Those of [`concat()`], and `ShapeMismatch` where `upstream` has another shape than the forward result.
+/// The errors of [`concat()`], and `ShapeMismatch` if `upstream` does not have the shape of the forward result.
 ///
 /// # Complexity
 ///
-/// That of [`concat()`], and a look-up in `upstream` for each entry.
+/// The cost of [`concat()`], and one lookup in `upstream` per entry.
 ///
 /// # Examples
 ///
@@ -133,22 +135,23 @@ pub fn concat_backward<P: Pattern, T: Element, U: Operand>(
     of_gradients(&Join::of(axis.to_i128(), &erased)?, upstream, tensors, &erased)
 }
 
-/// Tensors of one shape one after the other along a new axis.
+/// Concatenates tensors of one shape along a new axis.
 ///
-/// *y*<sub>…,k,…</sub> = *x*<sub>k</sub>, with *k* on the new axis. Arrays have [`ndarray::stack()`] for it.
+/// *y*<sub>…,k,…</sub> = *x*<sub>k</sub>, with *k* on the new axis. For arrays, use [`ndarray::stack()`].
 ///
 /// # Shapes
 ///
-/// All have the same shape; the result has one axis more, of as many positions as there are tensors. A negative axis
-/// counts from the end of the result.
+/// All tensors have the same shape. The length of the new axis is the number of tensors. A negative axis counts from
+/// the end of the result.
 ///
 /// # Implicit values
 ///
-/// All have the same fill, and so has the result, which stores what they store: a stored zero stays stored.
+/// All tensors have the same fill, which is the fill of the result. The result stores the positions that the tensors
+/// store, including stored zeros.
 ///
 /// # NaN
 ///
-/// Values are moved bit for bit, payloads of NaNs included; fills are the same if both are NaN.
+/// Values are bitwise unchanged, including the payloads of NaNs. Two fills of NaN are the same.
 ///
 /// # Gradient
 ///
@@ -156,11 +159,11 @@ pub fn concat_backward<P: Pattern, T: Element, U: Operand>(
 ///
 /// # Errors
 ///
-/// Those of [`concat()`].
+/// The errors of [`concat()`].
 ///
 /// # Complexity
 ///
-/// That of [`concat()`].
+/// The same as [`concat()`].
 ///
 /// # Examples
 ///
@@ -185,27 +188,28 @@ pub fn stack<P: Pattern, T: Element>(
     of_tensors(&Join::on_new_axis(axis.to_i128(), &tensors)?, &tensors)
 }
 
-/// The gradients of [`stack`]: every tensor receives the part of the upstream gradient that it became.
+/// Returns the gradients of [`stack`]: a part of the upstream gradient per tensor.
 ///
 /// # Shapes
 ///
-/// `upstream` has exactly the shape of the forward result; there is a gradient for each tensor, of its shape.
+/// `upstream` has exactly the shape of the forward result. Each gradient has the shape of its tensor.
 ///
 /// # Implicit values
 ///
-/// Each has the pattern of its tensor (shared) and a fill of 0. Where `upstream` stores nothing it gives its fill.
+/// Each gradient has the pattern of its tensor (shared) and a fill of 0. At an unstored position, `upstream` has its
+/// fill.
 ///
 /// # NaN
 ///
-/// Gradients are handed on bit for bit.
+/// Gradients are passed on bitwise unchanged.
 ///
 /// # Errors
 ///
-/// Those of [`stack`], and `ShapeMismatch` where `upstream` has another shape than the forward result.
+/// The errors of [`stack`], and `ShapeMismatch` if `upstream` does not have the shape of the forward result.
 ///
 /// # Complexity
 ///
-/// That of [`stack`], and a look-up in `upstream` for each entry.
+/// The cost of [`stack`], and one lookup in `upstream` per entry.
 ///
 /// # Examples
 ///
@@ -227,33 +231,36 @@ pub fn stack_backward<P: Pattern, T: Element, U: Operand>(
     of_gradients(&Join::on_new_axis(axis.to_i128(), &erased)?, upstream, tensors, &erased)
 }
 
-/// A tensor of blocks: the rows of blocks side by side along the last axis, then one below the other along the axis
-/// before it.
+/// Returns a tensor assembled from rows of blocks.
+///
+/// The blocks of a row are concatenated along the last axis. The rows are then concatenated along the axis before it.
 ///
 /// # Shapes
 ///
-/// The blocks of a row agree in all axes but the last, and the rows in all but the one before it.
+/// The blocks of a row have equal lengths on all axes except the last. The rows have equal lengths on all axes except
+/// the axis before the last.
 ///
 /// # Implicit values
 ///
-/// All have the same fill, and so has the result, which stores what they store.
+/// All blocks have the same fill, which is the fill of the result. The result stores the positions that the blocks
+/// store.
 ///
 /// # NaN
 ///
-/// Values are moved bit for bit.
+/// Values are bitwise unchanged.
 ///
 /// # Gradient
 ///
-/// That of [`concat()`] twice: [`grad::concat`](crate::grad::concat) of the rows, then of the blocks of each.
+/// Apply [`grad::concat`](crate::grad::concat) twice: to the rows, then to the blocks of each row.
 ///
 /// # Errors
 ///
-/// Those of [`concat()`] along the last axis of each row, and then along the axis before it; `AxisOutOfRange` below
-/// rank 2.
+/// The errors of [`concat()`] for the last axis of each row, then for the axis before it. `AxisOutOfRange`: a rank is
+/// below 2.
 ///
 /// # Complexity
 ///
-/// That of [`concat()`].
+/// The same as [`concat()`].
 ///
 /// # Examples
 ///
@@ -276,7 +283,7 @@ pub fn block<P: Pattern, T: Element>(rows: &[&[&Tensor<P, T>]]) -> Result<Tensor
     concat(-2, &rows)
 }
 
-/// Returns the tensors of a list, owned or borrowed, without the static type of their pattern.
+/// Returns the tensors of a list, owned or borrowed, with untyped patterns.
 fn erased<P: Pattern, T: Element>(tensors: &[impl Borrow<Tensor<P, T>>]) -> Few<SparseRef<'_, T>> {
     tensors.iter().map(|tensor| tensor.borrow().sparse()).collect()
 }
@@ -379,7 +386,7 @@ impl Join {
     }
 }
 
-/// Returns the shape of operands concatenated along `axis`, or an error if there is no operand.
+/// Returns the shape of operands concatenated along `axis`, or an error if the list is empty.
 pub(crate) fn joined_shape<'a>(axis: usize, shapes: impl IntoIterator<Item = &'a [usize]>) -> Result<Shape> {
     let mut shapes = shapes.into_iter().enumerate();
     let (_, first) = shapes.next().ok_or(Error::NoTensor)?;

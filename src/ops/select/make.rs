@@ -14,7 +14,7 @@ use crate::tensor::Tensor;
 use crate::tensor::erased::Erased;
 
 impl<T: Element> Tensor<CooPattern<u32>, T> {
-    /// The identity matrix of `n` rows: one on the main diagonal, a fill of zero.
+    /// Returns the identity matrix with `n` rows and a fill of zero.
     ///
     /// # Errors
     ///
@@ -36,7 +36,9 @@ impl<T: Element> Tensor<CooPattern<u32>, T> {
         Self::eye_with_index(n)
     }
 
-    /// The square matrix with these values on a diagonal, all of them stored, and a fill of zero.
+    /// Returns a square matrix with the given values on a diagonal.
+    ///
+    /// All the values are stored. The fill is zero.
     ///
     #[doc = said!(diag)]
     ///
@@ -59,7 +61,9 @@ impl<T: Element> Tensor<CooPattern<u32>, T> {
 }
 
 impl Tensor<CooPattern<u32>, f64> {
-    /// `nnz` entries at random positions, with random values from 0 up to 1, and a fill of zero.
+    /// Returns a tensor with `nnz` entries at random positions, and a fill of zero.
+    ///
+    /// The values are random numbers in [0, 1).
     ///
     #[doc = said!(random)]
     ///
@@ -81,32 +85,33 @@ impl Tensor<CooPattern<u32>, f64> {
 }
 
 impl<T: Element, I: Index> Tensor<CooPattern<I>, T> {
-    /// [`eye`](Tensor::eye) with indices of another type than `u32`.
+    /// Returns the identity matrix with indices of type `I`: see [`eye`](Tensor::eye).
     ///
     /// # Errors
     ///
-    /// Those of [`eye`](Tensor::eye), for indices of type `I`.
+    /// The errors of [`eye`](Tensor::eye), for indices of type `I`.
     pub fn eye_with_index(n: usize) -> Result<Self> {
         identity_matrix(n)
     }
 
-    /// [`diag`](Tensor::diag) with indices of another type than `u32`.
+    /// Returns a matrix with indices of type `I`, with values on a diagonal: see [`diag`](Tensor::diag).
     ///
     /// # Errors
     ///
-    /// Those of [`diag`](Tensor::diag), for indices of type `I`.
+    /// The errors of [`diag`](Tensor::diag), for indices of type `I`.
     pub fn diag_with_index(values: Vec<T>, offset: isize) -> Result<Self> {
         diagonal_matrix(values, offset)
     }
 }
 
 impl<I: Index> Tensor<CooPattern<I>, f64> {
-    /// [`random`](Tensor::random) with indices of another type than `u32`: the same entries, on axes of any
-    /// length.
+    /// Returns a random tensor with indices of type `I`: see [`random`](Tensor::random).
+    ///
+    /// The entries do not depend on the index type.
     ///
     /// # Errors
     ///
-    /// Those of [`random`](Tensor::random), for indices of type `I`.
+    /// The errors of [`random`](Tensor::random), for indices of type `I`.
     ///
     /// # Examples
     ///
@@ -123,7 +128,7 @@ impl<I: Index> Tensor<CooPattern<I>, f64> {
 }
 
 impl<T: Element> Tensor<CsrPattern<u32>, T> {
-    /// The identity matrix of `n` rows: one on the main diagonal, a fill of zero.
+    /// Returns the identity matrix with `n` rows and a fill of zero.
     ///
     /// # Errors
     ///
@@ -145,7 +150,9 @@ impl<T: Element> Tensor<CsrPattern<u32>, T> {
         Self::eye_with_index(n)
     }
 
-    /// The square matrix with these values on a diagonal, all of them stored, and a fill of zero.
+    /// Returns a square matrix with the given values on a diagonal.
+    ///
+    /// All the values are stored. The fill is zero.
     ///
     #[doc = said!(diag)]
     ///
@@ -168,7 +175,9 @@ impl<T: Element> Tensor<CsrPattern<u32>, T> {
 }
 
 impl Tensor<CsrPattern<u32>, f64> {
-    /// `nnz` entries at random positions, with random values from 0 up to 1, and a fill of zero.
+    /// Returns a tensor with `nnz` entries at random positions, and a fill of zero.
+    ///
+    /// The values are random numbers in [0, 1).
     ///
     #[doc = said!(random)]
     ///
@@ -190,32 +199,33 @@ impl Tensor<CsrPattern<u32>, f64> {
 }
 
 impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
-    /// [`eye`](Tensor::eye) with indices of another type than `u32`.
+    /// Returns the identity matrix with indices of type `I`: see [`eye`](Tensor::eye).
     ///
     /// # Errors
     ///
-    /// Those of [`eye`](Tensor::eye), for indices of type `I`.
+    /// The errors of [`eye`](Tensor::eye), for indices of type `I`.
     pub fn eye_with_index(n: usize) -> Result<Self> {
         identity_matrix(n)
     }
 
-    /// [`diag`](Tensor::diag) with indices of another type than `u32`.
+    /// Returns a matrix with indices of type `I`, with values on a diagonal: see [`diag`](Tensor::diag).
     ///
     /// # Errors
     ///
-    /// Those of [`diag`](Tensor::diag), for indices of type `I`.
+    /// The errors of [`diag`](Tensor::diag), for indices of type `I`.
     pub fn diag_with_index(values: Vec<T>, offset: isize) -> Result<Self> {
         diagonal_matrix(values, offset)
     }
 }
 
 impl<I: Index> Tensor<CsrPattern<I>, f64> {
-    /// [`random`](Tensor::random) with indices of another type than `u32`: the same entries, on axes of any
-    /// length.
+    /// Returns a random tensor with indices of type `I`: see [`random`](Tensor::random).
+    ///
+    /// The entries do not depend on the index type.
     ///
     /// # Errors
     ///
-    /// Those of [`random`](Tensor::random), for indices of type `I`.
+    /// The errors of [`random`](Tensor::random), for indices of type `I`.
     ///
     /// # Examples
     ///
@@ -247,7 +257,9 @@ fn diagonal_matrix<P: Pattern, T: Element>(values: Vec<T>, offset: isize) -> Res
     Ok(Tensor::from_valid(pattern, values, T::ZERO))
 }
 
-/// Returns the pattern of a matrix of `side` rows with entries on a diagonal; `main` has their coordinates along it.
+/// Returns the pattern of a matrix with entries on a diagonal.
+///
+/// The matrix has `side` rows. `main` has the coordinates of the entries along the diagonal.
 fn on_diagonal(format: Format, main: AxisCoords, offset: isize, side: usize, limit: u64) -> Result<AnyPattern> {
     let shape = Shape::from([side, side]);
     let main = main.in_width(main.width().max(Width::of_lengths(&shape)))?;
@@ -336,7 +348,9 @@ fn coords_of(places: &[u128], shape: &Shape, width: Width) -> Allocated<Vec<Axis
     (0..shape.rank()).map(on_axis).collect()
 }
 
-/// Returns the coordinate of a flat position on an axis of this length; the later axes have `inner` positions.
+/// Returns the coordinate of a flat position on an axis of this length.
+///
+/// The later axes have `inner` positions.
 fn coord(place: u128, inner: u128, length: usize) -> usize {
     match (u64::try_from(place), u64::try_from(inner)) {
         // A division of 64 bits is faster than a division of 128 bits.

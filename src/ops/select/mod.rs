@@ -126,8 +126,9 @@ pub(crate) fn planned_select<T: Element, S: Select>(x: SparseRef<'_, T>, op: &S,
 /// A pattern, and the values of its entries.
 type Permuted = (AnyPattern, RawVec);
 
-/// Returns the pattern with permuted axes, and the values sorted with it. Sorting is faster than a lookup per value.
-/// Returns `None` if nothing needs sorting, or if axes are added or removed.
+/// Returns the pattern with permuted axes, and the values sorted with it.
+///
+/// Sorting is faster than a lookup per value. Returns `None` if nothing needs sorting, or if axes are added or removed.
 fn permuted_with(x: &AnyPattern, values: RawSlice<'_>, step: &MoveStep, limit: u64) -> Result<Option<Permuted>> {
     let MoveStep::Axes(axes) = step else { return Ok(None) };
     let Some(all) = axes.iter().copied().collect::<Option<Few<usize>>>() else { return Ok(None) };
@@ -145,7 +146,9 @@ fn permuted_with(x: &AnyPattern, values: RawSlice<'_>, step: &MoveStep, limit: u
     Ok(Some((x.of_coords(shape, x.nnz(), coords, limit)?, values)))
 }
 
-/// Transposes like [`permuted_with`], if one count per position of the second axis is small compared with the entries.
+/// Transposes like [`permuted_with`], if the counts of positions are small.
+///
+/// There is one count per position of the second axis. These must be few compared with the entries.
 fn turned_with(x: &AnyPattern, values: RawSlice<'_>, limit: u64) -> Result<Option<Permuted>> {
     let Some((last, mut offsets)) = counts_to_turn(x, limit)? else { return Ok(None) };
     let first = |start: usize, rows: &mut [usize]| x.number_within(&[0], &x.shape()[..1], start, rows);
@@ -156,8 +159,9 @@ fn turned_with(x: &AnyPattern, values: RawSlice<'_>, limit: u64) -> Result<Optio
     Ok(Some((turned_pattern(x, offsets, rows, limit)?, values)))
 }
 
-/// Returns the coordinates on the second of two axes, and zeroed offsets for its positions. Returns `None` if the
-/// offsets are not small compared with the entries, or if the entries are already in order.
+/// Returns the coordinates on the second of two axes, and its zeroed offsets.
+///
+/// Returns `None` if the offsets are not small compared with the entries, or if the entries are already in order.
 fn counts_to_turn(x: &AnyPattern, limit: u64) -> Result<Option<(AxisCoords, Vec<usize>)>> {
     let length = x.shape()[1];
     let is_little = match x.format() {
@@ -180,7 +184,9 @@ fn turned_shape(x: &AnyPattern) -> Shape {
     [x.shape()[1], x.shape()[0]].into_iter().collect()
 }
 
-/// Returns the pattern with its two axes swapped, from the offsets of its rows and the columns in each row.
+/// Returns the pattern with its two axes swapped.
+///
+/// The arguments are the offsets of its rows, and the columns in each row.
 fn turned_pattern(x: &AnyPattern, offsets: Vec<usize>, columns: AxisCoords, limit: u64) -> Result<AnyPattern> {
     let shape = turned_shape(x);
     if x.format() == Format::Csr {
@@ -236,8 +242,10 @@ fn gradients<S: Select, G: Element>(
         .map_err(|entry| sum_overflow::<G>(x.coords_of(entry).unwrap_or_default()))
 }
 
-/// Returns the sum for each of `count` entries, from the gradients of result entries that come from `sources`. The
-/// inner error is the first entry whose sum does not fit its type.
+/// Returns the sum for each of `count` entries.
+///
+/// The summed gradients are those of result entries that come from `sources`. The inner error is the first entry whose
+/// sum does not fit its type.
 fn sums<G: Element>(
     count: usize,
     sources: &Sources,

@@ -13,7 +13,9 @@ use crate::pattern::AnyPattern;
 use crate::plan::moves::{AxisOrder, MoveStep, StepRange};
 use crate::plan::selection::Selected;
 
-/// A move of the elements of an operand of one shape. A step that changes nothing is removed.
+/// A move of the elements of an operand of one shape.
+///
+/// A step that changes nothing is removed.
 #[derive(Clone, PartialEq)]
 pub struct Moves {
     /// The shapes before each step, and the shape of the result.
@@ -142,7 +144,9 @@ impl Moves {
         if let [step] = &self.steps[..] { Some(step) } else { None }
     }
 
-    /// Calls `visit` for each position of the result, in row-major order, with its source position if it has one.
+    /// Calls `visit` for each position of the result, with its source position if it has one.
+    ///
+    /// The positions are in row-major order.
     fn for_each(&self, mut visit: impl FnMut(Option<&[usize]>)) {
         let shape = self.shape();
         let (mut at, mut source) = (vec![0; shape.rank()], Vec::new());

@@ -13,7 +13,7 @@ use crate::ops::operand::Operand;
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 
-/// The positions of some axes in the reverse order.
+/// Returns the elements in reverse order along the given axes.
 ///
 /// *y*<sub>k</sub> = *x*<sub>n - 1 - k</sub> on each of the `axes`.
 ///
@@ -29,11 +29,11 @@ use crate::tensor::Tensor;
 ///
 /// # Errors
 ///
-/// `AxisOutOfRange`, `AxisRepeated`: there is no such axis, or it is named twice.
+/// `AxisOutOfRange`, `AxisRepeated`: `x` does not have an axis, or an axis is given twice.
 ///
 /// # Complexity
 ///
-/// O(nnz · rank) an axis; nothing is sorted. Of the first axes of CSR whole lanes are moved: O(nnz + lanes).
+/// O(nnz · rank) per axis, without sorting. Along the leading axes of CSR, entire lanes move: O(nnz + lanes).
 ///
 /// # Examples
 ///
@@ -57,25 +57,26 @@ pub fn flip<X: Operand>(x: &X, axes: impl Into<Axes>) -> Result<X::Reduced<X::El
     select_with(x, &flipped(x.lengths(), axes)?)
 }
 
-/// The gradient of [`flip()`]: every position receives the sum of the gradients of those that hold it.
+/// Returns the gradient of [`flip()`]: the sum over the copies of each element.
 ///
 #[doc = said!(moved_gradient)]
 ///
 /// # Shapes
 ///
-/// `upstream` has exactly the shape of the result of [`flip()`], which is given the same arguments; the gradient has
-/// the shape of `x`.
+/// `upstream` has exactly the shape of the result of [`flip()`] for the same arguments. The gradient has the shape of
+/// `x`.
 ///
 #[doc = said!(moved_gradient_values)]
 ///
 /// # Errors
 ///
-/// Those of [`flip()`]; `ShapeMismatch` where `upstream` has another shape than the forward result; and `SumOverflow`
-/// where a sum of integers does not fit its type.
+/// - the errors of [`flip()`];
+/// - `ShapeMismatch`: `upstream` does not have the shape of the forward result;
+/// - `SumOverflow`: a sum of integers does not fit its type.
 ///
 /// # Complexity
 ///
-/// That of the forward pass, a look-up in `upstream` for each entry of its result, and O(nnz).
+/// The cost of the forward pass, one lookup in `upstream` per entry of its result, and O(nnz).
 ///
 /// # Examples
 ///
@@ -95,9 +96,10 @@ pub fn flip_backward<X: Operand, U: Operand>(
     select_with_backward(x, &flipped(x.lengths(), axes)?, upstream)
 }
 
-/// The positions of an axis so many places on, those at its end at its start.
+/// Returns the elements shifted along an axis; the elements at its end wrap around.
 ///
-/// *y*<sub>k</sub> = *x*<sub>(k - places) mod n</sub> on the axis; a negative number of places goes back.
+/// *y*<sub>k</sub> = *x*<sub>(k - places) mod n</sub> on the axis. A negative `places` shifts toward the start of the
+/// axis.
 ///
 /// # Shapes
 ///
@@ -111,11 +113,11 @@ pub fn flip_backward<X: Operand, U: Operand>(
 ///
 /// # Errors
 ///
-/// `AxisOutOfRange`: there is no such axis.
+/// `AxisOutOfRange`: `x` does not have the axis.
 ///
 /// # Complexity
 ///
-/// O(nnz · rank); nothing is sorted. Of the first axes of CSR whole lanes are moved: O(nnz + lanes).
+/// O(nnz · rank), without sorting. Along the leading axes of CSR, entire lanes move: O(nnz + lanes).
 ///
 /// # Examples
 ///
@@ -136,25 +138,26 @@ pub fn roll<X: Operand>(x: &X, places: isize, axis: impl Position) -> Result<X::
     select_with(x, &rolled(x.lengths(), places, axis)?)
 }
 
-/// The gradient of [`roll()`]: every position receives the sum of the gradients of those that hold it.
+/// Returns the gradient of [`roll()`]: the sum over the copies of each element.
 ///
 #[doc = said!(moved_gradient)]
 ///
 /// # Shapes
 ///
-/// `upstream` has exactly the shape of the result of [`roll()`], which is given the same arguments; the gradient has
-/// the shape of `x`.
+/// `upstream` has exactly the shape of the result of [`roll()`] for the same arguments. The gradient has the shape of
+/// `x`.
 ///
 #[doc = said!(moved_gradient_values)]
 ///
 /// # Errors
 ///
-/// Those of [`roll()`]; `ShapeMismatch` where `upstream` has another shape than the forward result; and `SumOverflow`
-/// where a sum of integers does not fit its type.
+/// - the errors of [`roll()`];
+/// - `ShapeMismatch`: `upstream` does not have the shape of the forward result;
+/// - `SumOverflow`: a sum of integers does not fit its type.
 ///
 /// # Complexity
 ///
-/// That of the forward pass, a look-up in `upstream` for each entry of its result, and O(nnz).
+/// The cost of the forward pass, one lookup in `upstream` per entry of its result, and O(nnz).
 ///
 /// # Examples
 ///
@@ -175,14 +178,17 @@ pub fn roll_backward<X: Operand, U: Operand>(
     select_with_backward(x, &rolled(x.lengths(), places, axis)?, upstream)
 }
 
-/// More positions before and behind those of each axis, which hold the fill (those of an array hold zero).
+/// Returns the tensor extended by positions that hold the fill, on each axis.
 ///
-/// *y*<sub>k</sub> = *x*<sub>k - before</sub> where that is a position of *x*. For another value set it as the fill
-/// of a tensor first: [`with_fill`](Tensor::with_fill).
+/// New positions of an array hold zero.
+///
+/// *y*<sub>k</sub> = *x*<sub>k - before</sub> if that is a position of *x*. To pad with another value, set the fill of
+/// the tensor first: [`with_fill`](Tensor::with_fill).
 ///
 /// # Shapes
 ///
-/// `widths` is one pair an axis, how many come before and how many behind; the axis is longer by both.
+/// `widths` has one pair per axis: the number of new positions before and after the existing positions. The length of
+/// the axis grows by both numbers.
 ///
 #[doc = said!(moved)]
 ///
@@ -192,14 +198,14 @@ pub fn roll_backward<X: Operand, U: Operand>(
 ///
 /// # Errors
 ///
-/// - `RankMismatch`: there are not as many pairs as axes;
-/// - `AxisOverflow`, `AxisTooLong`: an axis gets longer than `usize` counts, or than the index type of `x` does;
+/// - `RankMismatch`: the number of pairs differs from the number of axes;
+/// - `AxisOverflow`, `AxisTooLong`: the length of an axis does not fit `usize` or the index type of `x`;
 /// - `TooLarge`: the lanes of CSR need more than the larger of 1 GiB and 16 times this tensor's bytes.
 ///
 /// # Complexity
 ///
-/// O(nnz) for each axis with positions before it; what changes nothing is shared, as the values are. CSR: and its
-/// lanes.
+/// O(nnz) per axis with new positions before the existing positions, plus the lanes of CSR. Unchanged arrays are
+/// shared, including the values.
 ///
 /// # Examples
 ///
@@ -219,25 +225,26 @@ pub fn pad<X: Operand>(x: &X, widths: impl AsRef<[(usize, usize)]>) -> Result<X:
     select_with(x, &padded(x.lengths(), widths)?)
 }
 
-/// The gradient of [`pad()`]: every position receives the sum of the gradients of those that hold it.
+/// Returns the gradient of [`pad()`]: the sum over the copies of each element.
 ///
 #[doc = said!(moved_gradient)]
 ///
 /// # Shapes
 ///
-/// `upstream` has exactly the shape of the result of [`pad()`], which is given the same arguments; the gradient has the
-/// shape of `x`.
+/// `upstream` has exactly the shape of the result of [`pad()`] for the same arguments. The gradient has the shape of
+/// `x`.
 ///
 #[doc = said!(moved_gradient_values)]
 ///
 /// # Errors
 ///
-/// Those of [`pad()`]; `ShapeMismatch` where `upstream` has another shape than the forward result; and `SumOverflow`
-/// where a sum of integers does not fit its type.
+/// - the errors of [`pad()`];
+/// - `ShapeMismatch`: `upstream` does not have the shape of the forward result;
+/// - `SumOverflow`: a sum of integers does not fit its type.
 ///
 /// # Complexity
 ///
-/// That of the forward pass, a look-up in `upstream` for each entry of its result, and O(nnz).
+/// The cost of the forward pass, one lookup in `upstream` per entry of its result, and O(nnz).
 ///
 /// # Examples
 ///
@@ -257,14 +264,14 @@ pub fn pad_backward<X: Operand, U: Operand>(
     select_with_backward(x, &padded(x.lengths(), widths)?, upstream)
 }
 
-/// The whole tensor several times along its axes.
+/// Returns the tensor repeated along its axes, as a sequence of entire copies.
 ///
 /// *y*<sub>k</sub> = *x*<sub>k mod n</sub> on each axis.
 ///
 /// # Shapes
 ///
-/// `times` is how often the tensor comes along each axis. If these are fewer than axes, the first axes stay as they
-/// are; if they are more, axes of length 1 come before those of `x`.
+/// `times` is the number of copies along each axis. If `times` has fewer items than `x` has axes, the first axes are
+/// unchanged. If it has more, `x` gets axes of length 1 before its first axis.
 ///
 #[doc = said!(moved)]
 ///
@@ -274,12 +281,12 @@ pub fn pad_backward<X: Operand, U: Operand>(
 ///
 /// # Errors
 ///
-/// - `AxisOverflow`, `AxisTooLong`: an axis gets longer than `usize` counts, or than the index type of `x` does;
+/// - `AxisOverflow`, `AxisTooLong`: the length of an axis does not fit `usize` or the index type of `x`;
 /// - `TooLarge`: the result needs more than the larger of 1 GiB and 16 times the bytes of `x`.
 ///
 /// # Complexity
 ///
-/// O(entries of the result · rank); nothing is sorted.
+/// O(entries of the result · rank), without sorting.
 ///
 /// # Examples
 ///
@@ -298,25 +305,26 @@ pub fn tile<X: Operand>(x: &X, times: impl AsRef<[usize]>) -> Result<X::Reduced<
     select_with(x, &tiled(x.lengths(), times)?)
 }
 
-/// The gradient of [`tile()`]: every position receives the sum of the gradients of those that hold it.
+/// Returns the gradient of [`tile()`]: the sum over the copies of each element.
 ///
 #[doc = said!(moved_gradient)]
 ///
 /// # Shapes
 ///
-/// `upstream` has exactly the shape of the result of [`tile()`], which is given the same arguments; the gradient has
-/// the shape of `x`.
+/// `upstream` has exactly the shape of the result of [`tile()`] for the same arguments. The gradient has the shape of
+/// `x`.
 ///
 #[doc = said!(moved_gradient_values)]
 ///
 /// # Errors
 ///
-/// Those of [`tile()`]; `ShapeMismatch` where `upstream` has another shape than the forward result; and `SumOverflow`
-/// where a sum of integers does not fit its type.
+/// - the errors of [`tile()`];
+/// - `ShapeMismatch`: `upstream` does not have the shape of the forward result;
+/// - `SumOverflow`: a sum of integers does not fit its type.
 ///
 /// # Complexity
 ///
-/// That of the forward pass, a look-up in `upstream` for each entry of its result, and O(nnz).
+/// The cost of the forward pass, one lookup in `upstream` per entry of its result, and O(nnz).
 ///
 /// # Examples
 ///
@@ -336,13 +344,13 @@ pub fn tile_backward<X: Operand, U: Operand>(
     select_with_backward(x, &tiled(x.lengths(), times)?, upstream)
 }
 
-/// Each position of an axis several times.
+/// Returns the tensor with each position of an axis repeated.
 ///
 /// *y*<sub>k</sub> = *x*<sub>⌊k / times⌋</sub> on the axis.
 ///
 /// # Shapes
 ///
-/// The axis is `times` as long.
+/// The length of the axis is multiplied by `times`.
 ///
 #[doc = said!(moved)]
 ///
@@ -352,13 +360,13 @@ pub fn tile_backward<X: Operand, U: Operand>(
 ///
 /// # Errors
 ///
-/// - `AxisOutOfRange`: there is no such axis;
-/// - `AxisOverflow`, `AxisTooLong`: the axis gets longer than `usize` counts, or than the index type of `x` does;
+/// - `AxisOutOfRange`: `x` does not have the axis;
+/// - `AxisOverflow`, `AxisTooLong`: the length of the axis does not fit `usize` or the index type of `x`;
 /// - `TooLarge`: the result needs more than the larger of 1 GiB and 16 times the bytes of `x`.
 ///
 /// # Complexity
 ///
-/// O(entries of the result · rank); nothing is sorted.
+/// O(entries of the result · rank), without sorting.
 ///
 /// # Examples
 ///
@@ -371,32 +379,33 @@ pub fn tile_backward<X: Operand, U: Operand>(
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 ///
-/// Definition: [`numpy.repeat`](https://numpy.org/doc/stable/reference/generated/numpy.repeat.html) with an axis
-/// and one number for all; torch calls it `repeat_interleave`.
+/// Definition: [`numpy.repeat`](https://numpy.org/doc/stable/reference/generated/numpy.repeat.html) with an axis and
+/// one number for all positions. PyTorch calls this function `repeat_interleave`.
 #[doc(alias = "repeat_interleave")]
 pub fn repeat<X: Operand>(x: &X, times: usize, axis: impl Position) -> Result<X::Reduced<X::Elem>> {
     select_with(x, &repeated(x.lengths(), times, axis)?)
 }
 
-/// The gradient of [`repeat()`]: every position receives the sum of the gradients of those that hold it.
+/// Returns the gradient of [`repeat()`]: the sum over the copies of each element.
 ///
 #[doc = said!(moved_gradient)]
 ///
 /// # Shapes
 ///
-/// `upstream` has exactly the shape of the result of [`repeat()`], which is given the same arguments; the gradient has
-/// the shape of `x`.
+/// `upstream` has exactly the shape of the result of [`repeat()`] for the same arguments. The gradient has the shape of
+/// `x`.
 ///
 #[doc = said!(moved_gradient_values)]
 ///
 /// # Errors
 ///
-/// Those of [`repeat()`]; `ShapeMismatch` where `upstream` has another shape than the forward result; and `SumOverflow`
-/// where a sum of integers does not fit its type.
+/// - the errors of [`repeat()`];
+/// - `ShapeMismatch`: `upstream` does not have the shape of the forward result;
+/// - `SumOverflow`: a sum of integers does not fit its type.
 ///
 /// # Complexity
 ///
-/// That of the forward pass, a look-up in `upstream` for each entry of its result, and O(nnz).
+/// The cost of the forward pass, one lookup in `upstream` per entry of its result, and O(nnz).
 ///
 /// # Examples
 ///
@@ -417,13 +426,13 @@ pub fn repeat_backward<X: Operand, U: Operand>(
     select_with_backward(x, &repeated(x.lengths(), times, axis)?, upstream)
 }
 
-/// The tensor in a larger shape, axes of length 1 repeated.
+/// Returns the tensor broadcast to a larger shape.
 ///
-/// *y*<sub>k</sub> = *x*<sub>0</sub> on an axis of length 1 and on a new one, *x*<sub>k</sub> on any other.
+/// *y*<sub>k</sub> = *x*<sub>0</sub> on an axis of length 1 and on a new axis, and *x*<sub>k</sub> on all other axes.
 ///
 /// # Shapes
 ///
-/// The axes of `x` are the last ones of `shape`; each of them has length 1, or the length that it has there.
+/// The axes of `x` are the last axes of `shape`. Each axis of `x` has length 1 or the same length in `shape`.
 ///
 #[doc = said!(moved)]
 ///
@@ -433,14 +442,14 @@ pub fn repeat_backward<X: Operand, U: Operand>(
 ///
 /// # Errors
 ///
-/// - `NotBroadcastable`: the shapes do not fit;
+/// - `NotBroadcastable`: `x` cannot be broadcast to `shape`;
 /// - `AxisTooLong`: an axis of `shape` does not fit the index type of `x`;
 /// - `TooLarge`: the result needs more than the larger of 1 GiB and 16 times the bytes of `x`. Unlike a view of an
-///   array it has each entry as often as it stands there.
+///   array, the result stores each repeated entry.
 ///
 /// # Complexity
 ///
-/// O(entries of the result · rank); nothing is sorted.
+/// O(entries of the result · rank), without sorting.
 ///
 /// # Examples
 ///
@@ -460,25 +469,26 @@ pub fn broadcast_to<X: Operand>(x: &X, shape: impl Into<Shape>) -> Result<X::Red
     select_with(x, &broadcast(x.lengths(), shape)?)
 }
 
-/// The gradient of [`broadcast_to()`]: every position receives the sum of the gradients of those that hold it.
+/// Returns the gradient of [`broadcast_to()`]: the sum over the copies of each element.
 ///
 #[doc = said!(moved_gradient)]
 ///
 /// # Shapes
 ///
-/// `upstream` has exactly the shape of the result of [`broadcast_to()`], which is given the same arguments; the
-/// gradient has the shape of `x`.
+/// `upstream` has exactly the shape of the result of [`broadcast_to()`] for the same arguments. The gradient has the
+/// shape of `x`.
 ///
 #[doc = said!(moved_gradient_values)]
 ///
 /// # Errors
 ///
-/// Those of [`broadcast_to()`]; `ShapeMismatch` where `upstream` has another shape than the forward result; and
-/// `SumOverflow` where a sum of integers does not fit its type.
+/// - the errors of [`broadcast_to()`];
+/// - `ShapeMismatch`: `upstream` does not have the shape of the forward result;
+/// - `SumOverflow`: a sum of integers does not fit its type.
 ///
 /// # Complexity
 ///
-/// That of the forward pass, a look-up in `upstream` for each entry of its result, and O(nnz).
+/// The cost of the forward pass, one lookup in `upstream` per entry of its result, and O(nnz).
 ///
 /// # Examples
 ///
@@ -498,11 +508,12 @@ pub fn broadcast_to_backward<X: Operand, U: Operand>(
     select_with_backward(x, &broadcast(x.lengths(), shape)?, upstream)
 }
 
-/// The tensor without some axes of length 1.
+/// Returns the tensor without the given axes, which have length 1.
 ///
 /// # Shapes
 ///
-/// The shape of `x` without the `axes`, each of which has length 1; [`Axes::all`] are all that have it.
+/// The result has the shape of `x` without the `axes`, each of which has length 1. [`Axes::all`] selects every axis of
+/// length 1.
 ///
 #[doc = said!(moved)]
 ///
@@ -512,13 +523,13 @@ pub fn broadcast_to_backward<X: Operand, U: Operand>(
 ///
 /// # Errors
 ///
-/// - `AxisOutOfRange`, `AxisRepeated`: there is no such axis, or it is named twice;
-/// - `AxisNotOne`: it has another length than 1;
+/// - `AxisOutOfRange`, `AxisRepeated`: `x` does not have an axis, or an axis is given twice;
+/// - `AxisNotOne`: the length of an axis is not 1;
 /// - `TooLarge`: the new lanes of CSR need more than the larger of 1 GiB and 16 times the bytes of `x`.
 ///
 /// # Complexity
 ///
-/// O(rank), all is shared; but for the last axis of CSR, which is O(nnz · rank + lanes).
+/// O(rank): all arrays are shared. Removing the last axis of CSR is O(nnz · rank + lanes).
 ///
 /// # Examples
 ///
@@ -539,25 +550,26 @@ pub fn squeeze<X: Operand>(x: &X, axes: impl Into<Axes>) -> Result<X::Reduced<X:
     select_with(x, &squeezed(x.lengths(), axes)?)
 }
 
-/// The gradient of [`squeeze()`]: every position receives the sum of the gradients of those that hold it.
+/// Returns the gradient of [`squeeze()`]: the sum over the copies of each element.
 ///
 #[doc = said!(moved_gradient)]
 ///
 /// # Shapes
 ///
-/// `upstream` has exactly the shape of the result of [`squeeze()`], which is given the same arguments; the gradient has
-/// the shape of `x`.
+/// `upstream` has exactly the shape of the result of [`squeeze()`] for the same arguments. The gradient has the shape
+/// of `x`.
 ///
 #[doc = said!(moved_gradient_values)]
 ///
 /// # Errors
 ///
-/// Those of [`squeeze()`]; `ShapeMismatch` where `upstream` has another shape than the forward result; and
-/// `SumOverflow` where a sum of integers does not fit its type.
+/// - the errors of [`squeeze()`];
+/// - `ShapeMismatch`: `upstream` does not have the shape of the forward result;
+/// - `SumOverflow`: a sum of integers does not fit its type.
 ///
 /// # Complexity
 ///
-/// That of the forward pass, a look-up in `upstream` for each entry of its result, and O(nnz).
+/// The cost of the forward pass, one lookup in `upstream` per entry of its result, and O(nnz).
 ///
 /// # Examples
 ///
@@ -577,11 +589,11 @@ pub fn squeeze_backward<X: Operand, U: Operand>(
     select_with_backward(x, &squeezed(x.lengths(), axes)?, upstream)
 }
 
-/// The tensor with new axes of length 1.
+/// Returns the tensor with new axes of length 1.
 ///
 /// # Shapes
 ///
-/// The `axes` are those of the result that are new; a negative one counts from the end of the result.
+/// The `axes` are the new axes of the result. A negative axis counts from the end of the result.
 ///
 #[doc = said!(moved)]
 ///
@@ -591,12 +603,13 @@ pub fn squeeze_backward<X: Operand, U: Operand>(
 ///
 /// # Errors
 ///
-/// - `AxisOutOfRange`, `AxisRepeated`: the result has no such axis, or it is named twice;
+/// - `AxisOutOfRange`, `AxisRepeated`: the result does not have an axis, or an axis is given twice;
 /// - `TooLarge`: the new lanes of CSR need more than the larger of 1 GiB and 16 times the bytes of `x`.
 ///
 /// # Complexity
 ///
-/// O(rank), and the zeros of an axis of COO; behind the last axis of CSR it is O(nnz · rank + lanes).
+/// O(rank), plus the zero coordinates of a new axis of COO. A new axis after the last axis of CSR is O(nnz · rank +
+/// lanes).
 ///
 /// # Examples
 ///
@@ -618,25 +631,26 @@ pub fn expand_dims<X: Operand>(x: &X, axes: impl Into<Axes>) -> Result<X::Reduce
     select_with(x, &expanded(x.lengths(), axes)?)
 }
 
-/// The gradient of [`expand_dims()`]: every position receives the sum of the gradients of those that hold it.
+/// Returns the gradient of [`expand_dims()`]: the sum over the copies of each element.
 ///
 #[doc = said!(moved_gradient)]
 ///
 /// # Shapes
 ///
-/// `upstream` has exactly the shape of the result of [`expand_dims()`], which is given the same arguments; the gradient
-/// has the shape of `x`.
+/// `upstream` has exactly the shape of the result of [`expand_dims()`] for the same arguments. The gradient has the
+/// shape of `x`.
 ///
 #[doc = said!(moved_gradient_values)]
 ///
 /// # Errors
 ///
-/// Those of [`expand_dims()`]; `ShapeMismatch` where `upstream` has another shape than the forward result; and
-/// `SumOverflow` where a sum of integers does not fit its type.
+/// - the errors of [`expand_dims()`];
+/// - `ShapeMismatch`: `upstream` does not have the shape of the forward result;
+/// - `SumOverflow`: a sum of integers does not fit its type.
 ///
 /// # Complexity
 ///
-/// That of the forward pass, a look-up in `upstream` for each entry of its result, and O(nnz).
+/// The cost of the forward pass, one lookup in `upstream` per entry of its result, and O(nnz).
 ///
 /// # Examples
 ///
@@ -656,13 +670,13 @@ pub fn expand_dims_backward<X: Operand, U: Operand>(
     select_with_backward(x, &expanded(x.lengths(), axes)?, upstream)
 }
 
-/// The axes in the reverse order: of a matrix rows as columns.
+/// Returns the tensor with its axes in reverse order.
 ///
-/// For any other order of the axes see `permute_axes`.
+/// The rows of a matrix become columns. For any other order of the axes, see `permute_axes`.
 ///
 /// # Shapes
 ///
-/// The shape of `x` from its last axis to its first one.
+/// The result has the lengths of `x` in reverse order.
 ///
 #[doc = said!(moved)]
 ///
@@ -676,7 +690,7 @@ pub fn expand_dims_backward<X: Operand, U: Operand>(
 ///
 /// # Complexity
 ///
-/// O(nnz · (rank + log nnz)); O(nnz · rank) where only axes of length 1 move. CSR: and its lanes.
+/// O(nnz · (rank + log nnz)), or O(nnz · rank) if only axes of length 1 move. For CSR, plus the lanes.
 ///
 /// # Examples
 ///
@@ -699,25 +713,26 @@ pub fn transpose<X: Operand>(x: &X) -> Result<X::Reduced<X::Elem>> {
     select_with(x, &transposed(x.lengths())?)
 }
 
-/// The gradient of [`transpose()`]: every position receives the sum of the gradients of those that hold it.
+/// Returns the gradient of [`transpose()`]: the sum over the copies of each element.
 ///
 #[doc = said!(moved_gradient)]
 ///
 /// # Shapes
 ///
-/// `upstream` has exactly the shape of the result of [`transpose()`], which is given the same arguments; the gradient
-/// has the shape of `x`.
+/// `upstream` has exactly the shape of the result of [`transpose()`] for the same arguments. The gradient has the shape
+/// of `x`.
 ///
 #[doc = said!(moved_gradient_values)]
 ///
 /// # Errors
 ///
-/// Those of [`transpose()`]; `ShapeMismatch` where `upstream` has another shape than the forward result; and
-/// `SumOverflow` where a sum of integers does not fit its type.
+/// - the errors of [`transpose()`];
+/// - `ShapeMismatch`: `upstream` does not have the shape of the forward result;
+/// - `SumOverflow`: a sum of integers does not fit its type.
 ///
 /// # Complexity
 ///
-/// That of the forward pass, a look-up in `upstream` for each entry of its result, and O(nnz).
+/// The cost of the forward pass, one lookup in `upstream` per entry of its result, and O(nnz).
 ///
 /// # Examples
 ///
@@ -733,11 +748,12 @@ pub fn transpose_backward<X: Operand, U: Operand>(x: &X, upstream: &U) -> Result
     select_with_backward(x, &transposed(x.lengths())?, upstream)
 }
 
-/// One axis at another place, the others in their order.
+/// Moves one axis to another position; the other axes keep their order.
 ///
 /// # Shapes
 ///
-/// The lengths of `x` with that of axis `from` at place `to` of the result; a negative number counts from the end.
+/// The result has the lengths of `x`, with the length of axis `from` at index `to`. A negative number counts from the
+/// end.
 ///
 #[doc = said!(moved)]
 ///
@@ -747,12 +763,12 @@ pub fn transpose_backward<X: Operand, U: Operand>(x: &X, upstream: &U) -> Result
 ///
 /// # Errors
 ///
-/// - `AxisOutOfRange`: there is no such axis, or no such place;
+/// - `AxisOutOfRange`: `x` does not have the axis `from` or `to`;
 /// - `TooLarge`: the new lanes of CSR need more than the larger of 1 GiB and 16 times the bytes of `x`.
 ///
 /// # Complexity
 ///
-/// That of [`transpose()`].
+/// The same as [`transpose()`].
 ///
 /// # Examples
 ///
@@ -774,25 +790,26 @@ pub fn move_axis<X: Operand>(x: &X, from: impl Position, to: impl Position) -> R
     select_with(x, &moved(x.lengths(), from, to)?)
 }
 
-/// The gradient of [`move_axis()`]: every position receives the sum of the gradients of those that hold it.
+/// Returns the gradient of [`move_axis()`]: the sum over the copies of each element.
 ///
 #[doc = said!(moved_gradient)]
 ///
 /// # Shapes
 ///
-/// `upstream` has exactly the shape of the result of [`move_axis()`], which is given the same arguments; the gradient
-/// has the shape of `x`.
+/// `upstream` has exactly the shape of the result of [`move_axis()`] for the same arguments. The gradient has the shape
+/// of `x`.
 ///
 #[doc = said!(moved_gradient_values)]
 ///
 /// # Errors
 ///
-/// Those of [`move_axis()`]; `ShapeMismatch` where `upstream` has another shape than the forward result; and
-/// `SumOverflow` where a sum of integers does not fit its type.
+/// - the errors of [`move_axis()`];
+/// - `ShapeMismatch`: `upstream` does not have the shape of the forward result;
+/// - `SumOverflow`: a sum of integers does not fit its type.
 ///
 /// # Complexity
 ///
-/// That of the forward pass, a look-up in `upstream` for each entry of its result, and O(nnz).
+/// The cost of the forward pass, one lookup in `upstream` per entry of its result, and O(nnz).
 ///
 /// # Examples
 ///
@@ -814,92 +831,92 @@ pub fn move_axis_backward<X: Operand, U: Operand>(
 }
 
 impl<P: Pattern, T: Element> Tensor<P, T> {
-    /// See [`flip()`](crate::flip()).
+    /// Returns the elements in reverse order along axes: see [`flip()`](crate::flip()).
     ///
     /// # Errors
     ///
-    /// Those of [`flip()`](crate::flip()).
+    /// The errors of [`flip()`](crate::flip()).
     pub fn flip(&self, axes: impl Into<Axes>) -> Result<Self> {
         flip(self, axes)
     }
 
-    /// See [`roll()`](crate::roll()).
+    /// Returns the elements shifted along an axis: see [`roll()`](crate::roll()).
     ///
     /// # Errors
     ///
-    /// Those of [`roll()`](crate::roll()).
+    /// The errors of [`roll()`](crate::roll()).
     pub fn roll(&self, places: isize, axis: impl Position) -> Result<Self> {
         roll(self, places, axis)
     }
 
-    /// See [`pad()`](crate::pad()).
+    /// Returns the tensor padded with its fill: see [`pad()`](crate::pad()).
     ///
     /// # Errors
     ///
-    /// Those of [`pad()`](crate::pad()).
+    /// The errors of [`pad()`](crate::pad()).
     pub fn pad(&self, widths: impl AsRef<[(usize, usize)]>) -> Result<Self> {
         pad(self, widths)
     }
 
-    /// See [`tile()`](crate::tile()).
+    /// Returns copies of the tensor along its axes: see [`tile()`](crate::tile()).
     ///
     /// # Errors
     ///
-    /// Those of [`tile()`](crate::tile()).
+    /// The errors of [`tile()`](crate::tile()).
     pub fn tile(&self, times: impl AsRef<[usize]>) -> Result<Self> {
         tile(self, times)
     }
 
-    /// See [`repeat()`](crate::repeat()).
+    /// Returns each position of an axis repeated: see [`repeat()`](crate::repeat()).
     ///
     /// # Errors
     ///
-    /// Those of [`repeat()`](crate::repeat()).
+    /// The errors of [`repeat()`](crate::repeat()).
     pub fn repeat(&self, times: usize, axis: impl Position) -> Result<Self> {
         repeat(self, times, axis)
     }
 
-    /// See [`broadcast_to()`](crate::broadcast_to()).
+    /// Returns the tensor broadcast to a shape: see [`broadcast_to()`](crate::broadcast_to()).
     ///
     /// # Errors
     ///
-    /// Those of [`broadcast_to()`](crate::broadcast_to()).
+    /// The errors of [`broadcast_to()`](crate::broadcast_to()).
     pub fn broadcast_to(&self, shape: impl Into<Shape>) -> Result<Self> {
         broadcast_to(self, shape)
     }
 
-    /// See [`squeeze()`](crate::squeeze()).
+    /// Returns the tensor without axes of length 1: see [`squeeze()`](crate::squeeze()).
     ///
     /// # Errors
     ///
-    /// Those of [`squeeze()`](crate::squeeze()).
+    /// The errors of [`squeeze()`](crate::squeeze()).
     pub fn squeeze(&self, axes: impl Into<Axes>) -> Result<Self> {
         squeeze(self, axes)
     }
 
-    /// See [`expand_dims()`](crate::expand_dims()).
+    /// Returns the tensor with new axes of length 1: see [`expand_dims()`](crate::expand_dims()).
     ///
     /// # Errors
     ///
-    /// Those of [`expand_dims()`](crate::expand_dims()).
+    /// The errors of [`expand_dims()`](crate::expand_dims()).
     pub fn expand_dims(&self, axes: impl Into<Axes>) -> Result<Self> {
         expand_dims(self, axes)
     }
 
-    /// See [`transpose()`](crate::transpose()).
+    /// Returns the tensor with its axes in reverse order: see [`transpose()`](crate::transpose()).
     ///
     /// # Errors
     ///
-    /// Those of [`transpose()`](crate::transpose()).
+    /// The errors of [`transpose()`](crate::transpose()).
     pub fn transpose(&self) -> Result<Self> {
         transpose(self)
     }
 
-    /// See [`move_axis()`](crate::move_axis()).
+    /// Moves one axis to another position: see [`move_axis()`](crate::move_axis()).
     ///
     /// # Errors
     ///
-    /// Those of [`move_axis()`](crate::move_axis()).
+    /// The errors of [`move_axis()`](crate::move_axis()).
     pub fn move_axis(&self, from: impl Position, to: impl Position) -> Result<Self> {
         move_axis(self, from, to)
     }
@@ -970,7 +987,9 @@ pub(crate) fn squeezed(lengths: &[usize], axes: impl Into<Axes>) -> Result<Moves
     Ok(Moves::of(lengths).axes((0..lengths.len()).filter(|axis| !gone.contains(axis)).map(Some).collect()))
 }
 
-/// Maximum number of new axes. A range of axes needs no memory, so a longer range is out of range.
+/// Maximum number of new axes.
+///
+/// A range of axes does not need memory, so a longer range is out of range.
 const MOST_NEW: usize = 1 << 10;
 
 pub(crate) fn expanded(lengths: &[usize], axes: impl Into<Axes>) -> Result<Moves> {

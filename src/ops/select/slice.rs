@@ -13,26 +13,26 @@ use crate::pattern::Pattern;
 use crate::plan::moves::StepRange;
 use crate::tensor::Tensor;
 
-/// A part of each axis: a range, in steps and backwards too, or one position.
+/// Returns a slice along each axis: a range with a step, or one position.
 ///
-/// The slices are those of `ndarray`, written with its macro [`s!`](ndarray::s) or, for a rank known at run time,
-/// as a list of [`SliceInfoElem`](ndarray::SliceInfoElem):
+/// The slices are the slices of `ndarray`. Write them with its macro [`s!`](ndarray::s). If the rank is dynamic, pass a
+/// list of [`SliceInfoElem`](ndarray::SliceInfoElem):
 ///
-/// | in `s![…]` | what it leaves of an axis |
+/// | in `s![…]` | result |
 /// | --- | --- |
-/// | `..`, `a..b`, `a..=b`, `a..`, `..b` | all of it, a range |
-/// | `a..b;2` | every other position of the range, its first one first |
-/// | `a..b;-1`, `..;-2` | the range backwards, its last position first |
-/// | `i` | one position, and the axis goes |
-/// | `NewAxis` | no axis of `x`: a new one of length 1 |
+/// | `..`, `a..b`, `a..=b`, `a..`, `..b` | all positions, or a range |
+/// | `a..b;2` | every second position of the range, from the first position |
+/// | `a..b;-1`, `..;-2` | the range in reverse, from its last position |
+/// | `i` | one position; the axis is removed |
+/// | `NewAxis` | a new axis of length 1, which is not an axis of `x` |
 ///
 /// A negative number counts from the end: *y*<sub>k</sub> = *x*<sub>a + s k</sub> for a step *s* > 0, and
 /// *x*<sub>b - 1 + s k</sub> for *s* < 0.
 ///
 /// # Shapes
 ///
-/// There is one slice, range or position, for each axis of `x`. A range of *n* positions leaves
-/// ⌈*n* / |*s*|⌉; one whose end is before its start leaves none.
+/// There is one slice, a range or a position, per axis of `x`. A range of *n* positions results in ⌈*n* / |*s*|⌉
+/// positions. A range that ends before its start is empty.
 ///
 #[doc = said!(moved)]
 ///
@@ -42,17 +42,18 @@ use crate::tensor::Tensor;
 ///
 /// # Errors
 ///
-/// - `RankMismatch`: there are not as many slices as axes;
-/// - `SliceOutOfRange`: a start or an end is outside `-n..=n` on an axis of length `n`, or a position outside
-///   `-n..n` (numpy cuts off the ends of ranges instead);
+/// - `RankMismatch`: the number of slices differs from the number of axes;
+/// - `SliceOutOfRange`: a start or an end is outside `-n..=n` on an axis of length `n`, or a position is outside
+///   `-n..n`. Unlike here, numpy clips the ends of ranges;
 /// - `ZeroStep`: a step is 0.
 ///
 /// # Complexity
 ///
-/// A range of the first axis of COO, and of the first axis behind single positions, is a window: O(log nnz) for
-/// values that are shared, and O(entries left) to count the coordinates from its start, unless that is 0. The same
-/// range of CSR is a window of values and columns, with O(lanes left) for its offsets. All else is O(nnz) in the
-/// window; of CSR it is O(lanes + entries left).
+/// A range of the first axis of COO is a window that shares the values: O(log nnz). If the range does not start at 0,
+/// the shift of its coordinates adds O(entries of the window). The same holds for the first axis after axes with single
+/// positions. A window of CSR shares values and columns, and adds O(lanes of the window) for its offsets.
+///
+/// All other slices cost O(nnz) in the window, or O(lanes + remaining entries) for CSR.
 ///
 /// # Examples
 ///
@@ -77,8 +78,8 @@ use crate::tensor::Tensor;
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 ///
-/// Definition: [`ndarray::s!`](https://docs.rs/ndarray/latest/ndarray/macro.s.html), and numpy's
-/// [basic indexing](https://numpy.org/doc/stable/user/basics.indexing.html) with the differences above.
+/// Definition: [`ndarray::s!`](https://docs.rs/ndarray/latest/ndarray/macro.s.html), and numpy's [basic
+/// indexing](https://numpy.org/doc/stable/user/basics.indexing.html) with the differences above.
 #[doc(alias = "index")]
 #[doc(alias = "getitem")]
 #[doc(alias = "narrow")]
@@ -87,25 +88,26 @@ pub fn slice<X: Operand>(x: &X, slices: impl AsRef<[SliceInfoElem]>) -> Result<X
     select_with(x, &sliced(x.lengths(), slices)?)
 }
 
-/// The gradient of [`slice()`]: every position receives the sum of the gradients of those that hold it.
+/// Returns the gradient of [`slice()`]: the sum over the copies of each element.
 ///
 #[doc = said!(moved_gradient)]
 ///
 /// # Shapes
 ///
-/// `upstream` has exactly the shape of the result of [`slice()`], which is given the same arguments; the gradient has
-/// the shape of `x`.
+/// `upstream` has exactly the shape of the result of [`slice()`] for the same arguments. The gradient has the shape of
+/// `x`.
 ///
 #[doc = said!(moved_gradient_values)]
 ///
 /// # Errors
 ///
-/// Those of [`slice()`]; `ShapeMismatch` where `upstream` has another shape than the forward result; and `SumOverflow`
-/// where a sum of integers does not fit its type.
+/// - the errors of [`slice()`];
+/// - `ShapeMismatch`: `upstream` does not have the shape of the forward result;
+/// - `SumOverflow`: a sum of integers does not fit its type.
 ///
 /// # Complexity
 ///
-/// That of the forward pass, a look-up in `upstream` for each entry of its result, and O(nnz).
+/// The cost of the forward pass, one lookup in `upstream` per entry of its result, and O(nnz).
 ///
 /// # Examples
 ///
@@ -128,17 +130,19 @@ pub fn slice_backward<X: Operand, U: Operand>(
 }
 
 impl<P: Pattern, T: Element> Tensor<P, T> {
-    /// See [`slice()`](crate::slice()).
+    /// Returns a slice along each axis: see [`slice()`](crate::slice()).
     ///
     /// # Errors
     ///
-    /// Those of [`slice()`](crate::slice()).
+    /// The errors of [`slice()`](crate::slice()).
     pub fn slice(&self, slices: impl AsRef<[SliceInfoElem]>) -> Result<Self> {
         slice(self, slices)
     }
 }
 
-/// Returns a slice of one axis: its positions in increasing order, and whether they are reversed.
+/// Returns a slice of one axis, and whether it is reversed.
+///
+/// The positions of the slice are in increasing order.
 fn range_of(axis: usize, length: usize, start: isize, end: Option<isize>, step: isize) -> Result<(StepRange, bool)> {
     let from_start = |at: isize| {
         let place = if at < 0 { length.checked_sub(at.unsigned_abs()) } else { Some(at as usize) };

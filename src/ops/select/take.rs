@@ -17,25 +17,26 @@ use crate::pattern::AnyPattern;
 use crate::plan::moves::{MoveStep, StepRange};
 use crate::plan::take::{ALONG_BYTES, FLATTENED_BYTES, TakeResult, along, flattened};
 
-/// The elements at flattened (row-major) positions.
+/// Returns the elements at flat (row-major) positions.
 ///
-/// *y*<sub>k</sub> = *x*<sub>p(*i*<sub>k</sub>)</sub>, where p counts negative indices from the end, or by an option of
-/// [`Take`] goes round ([`wrap`](Take::wrap)) or to the nearest position ([`clip`](Take::clip)).
+/// *y*<sub>k</sub> = *x*<sub>p(*i*<sub>k</sub>)</sub>, where p maps a negative index to a position counted from the
+/// end. An option of [`Take`] changes p: an index that is out of range wraps around ([`wrap`](Take::wrap)) or moves to
+/// the nearest position ([`clip`](Take::clip)).
 ///
 /// # Shapes
 ///
-/// `x` of any shape is read as a list of all its positions; the result has the shape of `positions`, of any rank from 0
-/// up. The size of `x` is never formed: it may exceed every integer. The result has the format, the index type and the
-/// element type of `x`; an array gives an array, whatever the layouts.
+/// `x` has any shape, and is read as the list of all its positions. The size of `x` is never computed, and may exceed
+/// every integer type. The result has the shape of `positions`, which may have any rank. It has the format, the index
+/// type and the element type of `x`. For an array, the result is an array.
 ///
 /// # Implicit values
 ///
-/// The result has the fill of `x`, and stores a cell exactly where the position taken is stored: a stored zero stays
-/// stored, and a fill that is taken is not.
+/// The result has the fill of `x`. It stores a position exactly if the position of `x` is stored. A stored zero stays
+/// stored, and a fill stays unstored.
 ///
 /// # NaN
 ///
-/// Values are copied bit for bit, payloads of NaNs included.
+/// Values are bitwise unchanged, including the payloads of NaNs.
 ///
 /// # Gradient
 ///
@@ -43,16 +44,16 @@ use crate::plan::take::{ALONG_BYTES, FLATTENED_BYTES, TakeResult, along, flatten
 ///
 /// # Errors
 ///
-/// - `PositionOutOfRange`: an index is outside `-n..n` for `n` elements; the first one is named;
-/// - `TakeFromEmpty`: there are indices, in any mode, and `x` has no element;
+/// - `PositionOutOfRange`: an index is outside `-n..n` for `n` elements; the error reports the first one;
+/// - `TakeFromEmpty`: `positions` is not empty, in any mode, and `x` is empty;
 /// - `AxisTooLong`: an axis of `positions` does not fit the index type of `x`;
-/// - `TooLarge`: the result needs more than the larger of 1 GiB and 16 times the inputs, which happens only where
-///   the index array is a broadcast view, or has vastly many rows of length zero.
+/// - `TooLarge`: the result needs more than the larger of 1 GiB and 16 times the inputs. This happens only if the index
+///   array is a broadcast view, or has very many rows of length zero.
 ///
 /// # Complexity
 ///
-/// O(k · (rank + log nnz)) for k indices, at worst O(k · rank · log nnz) on entries made for it; O(k · (rank + log
-/// columns)) for CSR, and its offsets; O(k) for contiguous arrays, O(k · rank) for others.
+/// For k indices of COO: O(k · (rank + log nnz)), or O(k · rank · log nnz) for adversarial entries. For CSR: O(k ·
+/// (rank + log columns)) plus the offsets. For arrays: O(k) if contiguous, otherwise O(k · rank).
 ///
 /// # Examples
 ///
@@ -77,7 +78,7 @@ use crate::plan::take::{ALONG_BYTES, FLATTENED_BYTES, TakeResult, along, flatten
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 ///
-/// A float is no position:
+/// A float is not a position:
 ///
 /// ```compile_fail
 /// # use lacuna::{CooTensor, take};
@@ -94,14 +95,16 @@ pub fn take<'a, X: Operand, J: Position>(x: &X, positions: impl Into<Take<'a, J>
     select_with(x, &Request::new(x.lengths(), positions.into(), None)?)
 }
 
-/// [`take`] of an array into an array that is there already, whose memory is spared being found and cleared.
+/// Writes the result of [`take`] of an array into an existing array.
 ///
-/// *y*<sub>k</sub> = *x*<sub>p(*i*<sub>k</sub>)</sub>, as in [`take`]. Of a sparse tensor the positions that are stored
-/// are known only when they have been taken, so there is no such form.
+/// This avoids the allocation of a result.
+///
+/// *y*<sub>k</sub> = *x*<sub>p(*i*<sub>k</sub>)</sub>, as in [`take`]. Sparse tensors do not have this form, because
+/// the stored positions of a result are known only after the take.
 ///
 /// # Shapes
 ///
-/// `out` has exactly the shape of `positions`, in any layout.
+/// `out` has exactly the shape of `positions`, and any layout.
 ///
 /// # Implicit values
 ///
@@ -109,7 +112,7 @@ pub fn take<'a, X: Operand, J: Position>(x: &X, positions: impl Into<Take<'a, J>
 ///
 /// # NaN
 ///
-/// Values are copied bit for bit.
+/// Values are bitwise unchanged.
 ///
 /// # Gradient
 ///
@@ -117,12 +120,12 @@ pub fn take<'a, X: Operand, J: Position>(x: &X, positions: impl Into<Take<'a, J>
 ///
 /// # Errors
 ///
-/// Those of [`take`], and `ShapeMismatch` where `out` has another shape than `positions`. After `PositionOutOfRange`
-/// the elements of `out` may have been written over, after any other error they are as they were.
+/// The errors of [`take`], and `ShapeMismatch` if `out` does not have the shape of `positions`. After
+/// `PositionOutOfRange`, some elements of `out` may have changed. After any other error, `out` is unchanged.
 ///
 /// # Complexity
 ///
-/// O(k) for k indices, without memory where `x` and `out` are in row-major order; as [`take`] otherwise.
+/// O(k) for k indices. If `x` and `out` are in row-major order, nothing is allocated; otherwise the same as [`take`].
 ///
 /// # Examples
 ///
@@ -153,24 +156,24 @@ pub fn take_into<'a, T: Element, J: Position>(
     take_dense_into(x.view().into_dyn(), &request, out.view_mut().into_dyn())
 }
 
-/// The slices at positions of one axis.
+/// Returns the slices at positions of one axis.
 ///
-/// *y*<sub>a,k,b</sub> = *x*<sub>a,p(*i*<sub>k</sub>),b</sub> for *a* over the axes before `axis` and *b* over those
+/// *y*<sub>a,k,b</sub> = *x*<sub>a,p(*i*<sub>k</sub>),b</sub> for *a* over the axes before `axis` and *b* over the axes
 /// after it, with p as in [`take`].
 ///
 /// # Shapes
 ///
-/// The shape of `x` with `axis` replaced by the axes of `positions`: one index removes it, an index array of rank 2
-/// puts two axes in its place. A negative axis counts from the end. The result has the format, the index type and the
-/// element type of `x`.
+/// In the shape of the result, the axes of `positions` replace `axis`. A single index removes the axis; an index array
+/// of rank 2 replaces it by two axes. A negative axis counts from the end. The result has the format, the index type
+/// and the element type of `x`.
 ///
 /// # Implicit values
 ///
-/// The result has the fill of `x`, and stores a cell exactly where the position taken is stored.
+/// The result has the fill of `x`. It stores a position exactly if the position of `x` is stored.
 ///
 /// # NaN
 ///
-/// Values are copied bit for bit, payloads of NaNs included.
+/// Values are bitwise unchanged, including the payloads of NaNs.
 ///
 /// # Gradient
 ///
@@ -178,21 +181,21 @@ pub fn take_into<'a, T: Element, J: Position>(
 ///
 /// # Errors
 ///
-/// - `AxisOutOfRange`: there is no such axis; on rank 0, there is none at all;
+/// - `AxisOutOfRange`: `x` does not have the axis, for example because its rank is 0;
 /// - `PositionOutOfRange`: an index is outside `-n..n` for an axis of length `n`;
-/// - `TakeFromEmpty`: there are indices, in any mode, and the axis has length 0;
+/// - `TakeFromEmpty`: `positions` is not empty, in any mode, and the axis has length 0;
 /// - `AxisTooLong`: an axis of `positions` does not fit the index type of `x`;
-/// - `TooLarge`: the result needs more than the larger of 1 GiB and 16 times the inputs; of a sparse tensor with up to
-///   16 bytes of lists for each entry taken.
+/// - `TooLarge`: the result needs more than the larger of 1 GiB and 16 times the inputs. For a sparse tensor, the
+///   result includes up to 16 bytes of lists per entry.
 ///
-/// Indices are checked against the axis whatever the other axes are, also where one of them has length 0 and the
-/// result no element (numpy looks at them or not, depending on which axis that is).
+/// Indices are always checked against the axis, even if another axis has length 0 and the result is empty. In numpy,
+/// the check depends on which axis has length 0.
 ///
 /// # Complexity
 ///
-/// For k indices and a result of m entries: O(nnz + k + m · (rank + log k)) at most; along the first axis, or any other
-/// with many entries an index, the items search the entries instead: O(k · log nnz + m · rank). No work and no memory
-/// grows with the length of an axis, but for CSR's offsets. For arrays O(elements of the result).
+/// For k indices and a result of m entries: at most O(nnz + k + m · (rank + log k)). Along the first axis, or an axis
+/// with many entries per index, each index is searched among the entries instead: O(k · log nnz + m · rank). Time and
+/// memory do not grow with the length of an axis, except for the offsets of CSR. For arrays: O(elements of the result).
 ///
 /// # Examples
 ///
@@ -228,25 +231,25 @@ pub fn take_axis<'a, X: Operand, J: Position>(
     select_with(x, &Request::new(x.lengths(), positions.into(), Some(axis.to_i128()))?)
 }
 
-/// The gradient of [`take`]: every position receives the sum of the gradients of the cells that took it.
+/// Returns the gradient of [`take`], added up at the positions that were taken.
 ///
 /// *dx*<sub>p</sub> = Σ<sub>k: p(*i*<sub>k</sub>) = p</sub> *dy*<sub>k</sub>
 ///
-/// The terms are added in the row-major order of the index array, from left to right, in the type of the upstream
-/// gradient. A zero that is received has no sign. The gradient depends on the pattern of `x`, and on none of its values.
+/// The terms are added from left to right, in the row-major order of the index array and in the type of the upstream
+/// gradient. A received zero is `+0.0`. The gradient depends only on the pattern of `x`, not on its values.
 ///
 /// # Shapes
 ///
-/// `upstream` has exactly the shape of `positions`; the result has the shape of `x`.
+/// `upstream` has exactly the shape of `positions`. The result has the shape of `x`.
 ///
 /// # Implicit values
 ///
-/// For a sparse `x` the result has its pattern (shared) and a fill of 0; an entry that was never taken is 0. Where
-/// `upstream` stores nothing it gives its fill. What is taken from positions that are not stored goes nowhere.
+/// For a sparse `x`, the result has the pattern of `x` (shared) and a fill of 0. An entry that was not taken
+/// receives 0. At an unstored position, `upstream` has its fill. Gradients for unstored positions of `x` are dropped.
 ///
 /// # NaN
 ///
-/// A lone gradient is handed on bit for bit; a sum that is NaN is the canonical NaN.
+/// A single gradient is passed on bitwise unchanged. A sum that is NaN is the canonical NaN.
 ///
 /// # Gradient
 ///
@@ -254,13 +257,14 @@ pub fn take_axis<'a, X: Operand, J: Position>(
 ///
 /// # Errors
 ///
-/// Those of [`take`]; `ShapeMismatch` where `upstream` has another shape than the forward result; and `SumOverflow`
-/// where a sum of integers does not fit its type, whatever is added afterwards: the first in the order of the index
-/// array is named. (`bool` gradients are summed by or.)
+/// - the errors of [`take`];
+/// - `ShapeMismatch`: `upstream` does not have the shape of the forward result;
+/// - `SumOverflow`: a partial sum of integers does not fit its type, even if later terms would bring it back. The error
+///   reports the first such sum in the order of the index array. `bool` gradients are combined with "or".
 ///
 /// # Complexity
 ///
-/// That of [`take`], a look-up in `upstream` for each cell, and O(nnz) (arrays: O(elements)) for the result.
+/// The cost of [`take`], one lookup in `upstream` per index, and O(nnz) for the result (arrays: O(elements)).
 ///
 /// # Examples
 ///
@@ -279,8 +283,8 @@ pub fn take_axis<'a, X: Operand, J: Position>(
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 ///
-/// Definition: [`torch.take`](https://docs.pytorch.org/docs/stable/generated/torch.take.html) and its gradient; numpy
-/// spells the sum [`add.at`](https://numpy.org/doc/stable/reference/generated/numpy.ufunc.at.html).
+/// Definition: [`torch.take`](https://docs.pytorch.org/docs/stable/generated/torch.take.html) and its gradient. In
+/// numpy, the sum is [`add.at`](https://numpy.org/doc/stable/reference/generated/numpy.ufunc.at.html).
 #[doc(alias = "scatter_add")]
 #[doc(alias = "grad")]
 #[doc(alias = "vjp")]
@@ -292,24 +296,24 @@ pub fn take_backward<'a, X: Operand, J: Position, U: Operand>(
     select_with_backward(x, &Request::new(x.lengths(), positions.into(), None)?, upstream)
 }
 
-/// The gradient of [`take_axis`]: every position receives the sum of the gradients of the cells that took it.
+/// Returns the gradient of [`take_axis`], added up at the positions that were taken.
 ///
 /// *dx*<sub>a,p,b</sub> = Σ<sub>k: p(*i*<sub>k</sub>) = p</sub> *dy*<sub>a,k,b</sub>
 ///
-/// The terms are added in the row-major order of the forward result, as in
-/// [`grad::take`](crate::grad::take), which also says what happens to implicit values and to NaN.
+/// The terms are added in the row-major order of the forward result. Implicit values and NaN behave as in
+/// [`grad::take`](crate::grad::take).
 ///
 /// # Shapes
 ///
-/// `upstream` has exactly the shape of `take_axis(x, positions, axis)`; the result has the shape of `x`.
+/// `upstream` has exactly the shape of `take_axis(x, positions, axis)`. The result has the shape of `x`.
 ///
 /// # Implicit values
 ///
-/// For a sparse `x` the result has its pattern (shared) and a fill of 0.
+/// For a sparse `x`, the result has the pattern of `x` (shared) and a fill of 0.
 ///
 /// # NaN
 ///
-/// A lone gradient is handed on bit for bit; a sum that is NaN is the canonical NaN.
+/// A single gradient is passed on bitwise unchanged. A sum that is NaN is the canonical NaN.
 ///
 /// # Gradient
 ///
@@ -317,13 +321,15 @@ pub fn take_backward<'a, X: Operand, J: Position, U: Operand>(
 ///
 /// # Errors
 ///
-/// Those of [`take_axis`]; `ShapeMismatch` where `upstream` has another shape than the forward result; and
-/// `SumOverflow` where a sum of integers does not fit its type: the first in the order of the forward result is named.
+/// - the errors of [`take_axis`];
+/// - `ShapeMismatch`: `upstream` does not have the shape of the forward result;
+/// - `SumOverflow`: a partial sum of integers does not fit its type. The error reports the first such sum in the order
+///   of the forward result.
 ///
 /// # Complexity
 ///
-/// That of [`take_axis`], a look-up in `upstream` for each entry of the forward result, and O(nnz) (arrays:
-/// O(elements)) for the result.
+/// The cost of [`take_axis`], one lookup in `upstream` per entry of the forward result, and O(nnz) for the result
+/// (arrays: O(elements)).
 ///
 /// # Examples
 ///

@@ -9,14 +9,14 @@ use crate::ops::operand::Operand;
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 
-/// The lower triangle of each matrix: what is not above a diagonal, and zero elsewhere.
+/// Returns the lower triangle of each matrix: the elements on or below a diagonal.
 ///
-/// *y*<sub>i,j</sub> = *x*<sub>i,j</sub> where *j* - *i* ≤ `offset`, else 0. An offset of 0 is the main diagonal, a
-/// positive one is above it.
+/// *y*<sub>i,j</sub> = *x*<sub>i,j</sub> if *j* - *i* ≤ `offset`, otherwise 0. The main diagonal has the offset 0. A
+/// diagonal with a positive offset is above it.
 ///
 /// # Shapes
 ///
-/// The last two axes of `x` are those of the matrices. The result has the shape of `x`.
+/// The last two axes of `x` are the axes of the matrices. The result has the shape of `x`.
 ///
 #[doc = said!(moved)]
 ///
@@ -27,12 +27,11 @@ use crate::tensor::Tensor;
 /// # Errors
 ///
 /// - `RankMismatch`: `x` has fewer than two axes;
-/// - `FillNotZero`: the fill of `x` is not zero, so that what is above would be zero and what is not stored below
-///   would not.
+/// - `FillNotZero`: the fill of `x` is not zero. The result would then need two different fills.
 ///
 /// # Complexity
 ///
-/// O(nnz · rank). Where nothing is left out the result shares all with `x`.
+/// O(nnz · rank). If no entry is removed, the result shares all arrays with `x`.
 ///
 /// # Examples
 ///
@@ -52,25 +51,26 @@ pub fn tril<X: Operand>(x: &X, offset: isize) -> Result<X::Reduced<X::Elem>> {
     select_with(x, &lower(x.lengths(), offset)?)
 }
 
-/// The gradient of [`tril()`]: every position receives the sum of the gradients of those that hold it.
+/// Returns the gradient of [`tril()`]: the sum over the copies of each element.
 ///
 #[doc = said!(moved_gradient)]
 ///
 /// # Shapes
 ///
-/// `upstream` has exactly the shape of the result of [`tril()`], which is given the same arguments; the gradient has
-/// the shape of `x`.
+/// `upstream` has exactly the shape of the result of [`tril()`] for the same arguments. The gradient has the shape of
+/// `x`.
 ///
 #[doc = said!(moved_gradient_values)]
 ///
 /// # Errors
 ///
-/// Those of [`tril()`]; `ShapeMismatch` where `upstream` has another shape than the forward result; and `SumOverflow`
-/// where a sum of integers does not fit its type.
+/// - the errors of [`tril()`];
+/// - `ShapeMismatch`: `upstream` does not have the shape of the forward result;
+/// - `SumOverflow`: a sum of integers does not fit its type.
 ///
 /// # Complexity
 ///
-/// That of the forward pass, a look-up in `upstream` for each entry of its result, and O(nnz).
+/// The cost of the forward pass, one lookup in `upstream` per entry of its result, and O(nnz).
 ///
 /// # Examples
 ///
@@ -87,14 +87,14 @@ pub fn tril_backward<X: Operand, U: Operand>(x: &X, upstream: &U, offset: isize)
     select_with_backward(x, &lower(x.lengths(), offset)?, upstream)
 }
 
-/// The upper triangle of each matrix: what is not below a diagonal, and zero elsewhere.
+/// Returns the upper triangle of each matrix: the elements on or above a diagonal.
 ///
-/// *y*<sub>i,j</sub> = *x*<sub>i,j</sub> where *j* - *i* ≥ `offset`, else 0. An offset of 0 is the main diagonal, a
-/// positive one is above it.
+/// *y*<sub>i,j</sub> = *x*<sub>i,j</sub> if *j* - *i* ≥ `offset`, otherwise 0. The main diagonal has the offset 0. A
+/// diagonal with a positive offset is above it.
 ///
 /// # Shapes
 ///
-/// The last two axes of `x` are those of the matrices. The result has the shape of `x`.
+/// The last two axes of `x` are the axes of the matrices. The result has the shape of `x`.
 ///
 #[doc = said!(moved)]
 ///
@@ -104,11 +104,11 @@ pub fn tril_backward<X: Operand, U: Operand>(x: &X, upstream: &U, offset: isize)
 ///
 /// # Errors
 ///
-/// Those of [`tril()`].
+/// The errors of [`tril()`].
 ///
 /// # Complexity
 ///
-/// O(nnz · rank). Where nothing is left out the result shares all with `x`.
+/// O(nnz · rank). If no entry is removed, the result shares all arrays with `x`.
 ///
 /// # Examples
 ///
@@ -128,25 +128,26 @@ pub fn triu<X: Operand>(x: &X, offset: isize) -> Result<X::Reduced<X::Elem>> {
     select_with(x, &upper(x.lengths(), offset)?)
 }
 
-/// The gradient of [`triu()`]: every position receives the sum of the gradients of those that hold it.
+/// Returns the gradient of [`triu()`]: the sum over the copies of each element.
 ///
 #[doc = said!(moved_gradient)]
 ///
 /// # Shapes
 ///
-/// `upstream` has exactly the shape of the result of [`triu()`], which is given the same arguments; the gradient has
-/// the shape of `x`.
+/// `upstream` has exactly the shape of the result of [`triu()`] for the same arguments. The gradient has the shape of
+/// `x`.
 ///
 #[doc = said!(moved_gradient_values)]
 ///
 /// # Errors
 ///
-/// Those of [`triu()`]; `ShapeMismatch` where `upstream` has another shape than the forward result; and `SumOverflow`
-/// where a sum of integers does not fit its type.
+/// - the errors of [`triu()`];
+/// - `ShapeMismatch`: `upstream` does not have the shape of the forward result;
+/// - `SumOverflow`: a sum of integers does not fit its type.
 ///
 /// # Complexity
 ///
-/// That of the forward pass, a look-up in `upstream` for each entry of its result, and O(nnz).
+/// The cost of the forward pass, one lookup in `upstream` per entry of its result, and O(nnz).
 ///
 /// # Examples
 ///
@@ -163,15 +164,15 @@ pub fn triu_backward<X: Operand, U: Operand>(x: &X, upstream: &U, offset: isize)
     select_with_backward(x, &upper(x.lengths(), offset)?, upstream)
 }
 
-/// A diagonal of each matrix, as the last axis.
+/// Returns a diagonal of each matrix, as the last axis of the result.
 ///
-/// *y*<sub>k</sub> = *x*<sub>k + max(-o, 0), k + max(o, 0)</sub> for the offset *o*: 0 is the main diagonal, a
-/// positive one is above it.
+/// *y*<sub>k</sub> = *x*<sub>k + max(-o, 0), k + max(o, 0)</sub> for the offset *o*. The main diagonal has the
+/// offset 0. A diagonal with a positive offset is above it.
 ///
 /// # Shapes
 ///
-/// The last two axes of `x` (numpy and torch: the first two, unless others are named) are those of the matrices;
-/// one axis as long as the diagonal takes their place.
+/// The last two axes of `x` are the axes of the matrices; numpy and torch use the first two by default. In the result,
+/// one axis with the length of the diagonal replaces them.
 ///
 #[doc = said!(moved)]
 ///
@@ -181,7 +182,7 @@ pub fn triu_backward<X: Operand, U: Operand>(x: &X, upstream: &U, offset: isize)
 ///
 /// # Errors
 ///
-/// `RankMismatch`: `x` has fewer than two axes. A diagonal beside the matrix has length 0 and is no error.
+/// `RankMismatch`: `x` has fewer than two axes. A diagonal outside the matrix has length 0 and is not an error.
 ///
 /// # Complexity
 ///
@@ -207,25 +208,26 @@ pub fn diagonal<X: Operand>(x: &X, offset: isize) -> Result<X::Reduced<X::Elem>>
     select_with(x, &on_diagonal(x.lengths(), offset)?)
 }
 
-/// The gradient of [`diagonal()`]: every position receives the sum of the gradients of those that hold it.
+/// Returns the gradient of [`diagonal()`]: the sum over the copies of each element.
 ///
 #[doc = said!(moved_gradient)]
 ///
 /// # Shapes
 ///
-/// `upstream` has exactly the shape of the result of [`diagonal()`], which is given the same arguments; the gradient
-/// has the shape of `x`.
+/// `upstream` has exactly the shape of the result of [`diagonal()`] for the same arguments. The gradient has the shape
+/// of `x`.
 ///
 #[doc = said!(moved_gradient_values)]
 ///
 /// # Errors
 ///
-/// Those of [`diagonal()`]; `ShapeMismatch` where `upstream` has another shape than the forward result; and
-/// `SumOverflow` where a sum of integers does not fit its type.
+/// - the errors of [`diagonal()`];
+/// - `ShapeMismatch`: `upstream` does not have the shape of the forward result;
+/// - `SumOverflow`: a sum of integers does not fit its type.
 ///
 /// # Complexity
 ///
-/// That of the forward pass, a look-up in `upstream` for each entry of its result, and O(nnz).
+/// The cost of the forward pass, one lookup in `upstream` per entry of its result, and O(nnz).
 ///
 /// # Examples
 ///
@@ -243,29 +245,29 @@ pub fn diagonal_backward<X: Operand, U: Operand>(x: &X, upstream: &U, offset: is
 }
 
 impl<P: Pattern, T: Element> Tensor<P, T> {
-    /// See [`tril()`](crate::tril()).
+    /// Returns the lower triangle of each matrix: see [`tril()`](crate::tril()).
     ///
     /// # Errors
     ///
-    /// Those of [`tril()`](crate::tril()).
+    /// The errors of [`tril()`](crate::tril()).
     pub fn tril(&self, offset: isize) -> Result<Self> {
         tril(self, offset)
     }
 
-    /// See [`triu()`](crate::triu()).
+    /// Returns the upper triangle of each matrix: see [`triu()`](crate::triu()).
     ///
     /// # Errors
     ///
-    /// Those of [`triu()`](crate::triu()).
+    /// The errors of [`triu()`](crate::triu()).
     pub fn triu(&self, offset: isize) -> Result<Self> {
         triu(self, offset)
     }
 
-    /// See [`diagonal()`](crate::diagonal()).
+    /// Returns a diagonal of each matrix: see [`diagonal()`](crate::diagonal()).
     ///
     /// # Errors
     ///
-    /// Those of [`diagonal()`](crate::diagonal()).
+    /// The errors of [`diagonal()`](crate::diagonal()).
     pub fn diagonal(&self, offset: isize) -> Result<Self> {
         diagonal(self, offset)
     }

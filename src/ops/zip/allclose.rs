@@ -114,7 +114,7 @@ impl<T: Magnitude> Zip<T, T> for Apart {
 ///
 /// # Errors
 ///
-/// - `NotBroadcastable`: the shapes do not fit;
+/// - `NotBroadcastable`: the shapes cannot be broadcast;
 /// - `TooLarge`: a sparse operand is broadcast to too many entries, or an array to too many elements.
 ///
 /// # Complexity

@@ -288,7 +288,7 @@ where
 ///
 /// # NaN
 ///
-/// Gradients are passed on as they are; a zero is +0.0.
+/// Gradients are passed on unchanged, except that a zero is `+0.0`.
 ///
 /// # Gradient
 ///
@@ -297,8 +297,8 @@ where
 ///
 /// # Errors
 ///
-/// - `NotBroadcastable`: the shapes do not fit;
-/// - `ShapeMismatch`: `upstream` has another shape than the forward result;
+/// - `NotBroadcastable`: the shapes cannot be broadcast;
+/// - `ShapeMismatch`: `upstream` does not have the shape of the forward result;
 /// - `TooLarge`: a sparse operand is broadcast to too many entries.
 ///
 /// # Complexity

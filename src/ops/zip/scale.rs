@@ -78,7 +78,7 @@ fn in_order<T: Element, D: Dimension>(array: &ArrayBase<impl Data<Elem = T>, D>)
 ///
 /// # NaN
 ///
-/// NaN times anything is NaN.
+/// NaN times any element is NaN.
 ///
 /// # Gradient
 ///

@@ -109,7 +109,7 @@ impl Differentiable for Add {
 #[doc = said!(gradient_implicit)]
 /// # NaN
 ///
-/// Gradients are passed on as they are; a zero is +0.0.
+/// Gradients are passed on unchanged, except that a zero is `+0.0`.
 ///
 /// # Gradient
 #[doc = said!(second_gradient)]

@@ -33,8 +33,8 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
     ///
     /// # Errors
     ///
-    /// Those of [`add`](crate::add()) of two arrays; and `TooLarge` where the result needs more than the larger of 1
-    /// GiB and 16 times what both hold.
+    /// The errors of [`add`](crate::add()) for two arrays, and `TooLarge` if the result needs more than the larger of 1
+    /// GiB and 16 times the bytes of both operands.
     ///
     /// # Complexity
     ///
@@ -62,8 +62,8 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
     ///
     /// # Errors
     ///
-    /// Those of [`sub`](crate::sub()) of two arrays; and `TooLarge` where the result needs more than the larger of 1
-    /// GiB and 16 times what both hold.
+    /// The errors of [`sub`](crate::sub()) for two arrays, and `TooLarge` if the result needs more than the larger of 1
+    /// GiB and 16 times the bytes of both operands.
     ///
     /// # Complexity
     ///
@@ -91,8 +91,8 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
     ///
     /// # Errors
     ///
-    /// Those of [`mul`](crate::mul()) of two arrays; and `TooLarge` where the result needs more than the larger of 1
-    /// GiB and 16 times what both hold.
+    /// The errors of [`mul`](crate::mul()) for two arrays, and `TooLarge` if the result needs more than the larger of 1
+    /// GiB and 16 times the bytes of both operands.
     ///
     /// # Complexity
     ///
@@ -120,8 +120,8 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
     ///
     /// # Errors
     ///
-    /// Those of [`div`](crate::div()) of two arrays; and `TooLarge` where the result needs more than the larger of 1
-    /// GiB and 16 times what both hold.
+    /// The errors of [`div`](crate::div()) for two arrays, and `TooLarge` if the result needs more than the larger of 1
+    /// GiB and 16 times the bytes of both operands.
     ///
     /// # Complexity
     ///

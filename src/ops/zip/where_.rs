@@ -114,7 +114,7 @@ choices! {
 ///
 /// # Errors
 ///
-/// - `NotBroadcastable`: the shapes do not fit;
+/// - `NotBroadcastable`: the shapes cannot be broadcast;
 /// - `TooLarge`: a tensor is broadcast to too many entries, or an array to too many elements.
 ///
 /// # Complexity

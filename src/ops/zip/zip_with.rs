@@ -62,7 +62,7 @@ impl<A: Element, B: Element, U: Element, F: Fn(A, B) -> U + Sync> Zip<A, B> for 
 ///
 /// # Errors
 ///
-/// - `NotBroadcastable`: the shapes do not fit;
+/// - `NotBroadcastable`: the shapes cannot be broadcast;
 /// - `FillsDiffer`: stored views of tensors with different fills, of the type of the results;
 /// - `FillVaries`: an array gives positions that are not stored different values;
 /// - `TooLarge`: a sparse operand is broadcast to too many entries, or an array to too many elements.
