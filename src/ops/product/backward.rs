@@ -35,9 +35,9 @@ use crate::plan::product_rows::RowEntries;
 ///
 /// # Implicit values
 ///
-/// The gradient of a sparse operand has its pattern (shared) and a fill of 0: at its entries it is that of the dense
-/// operand. `upstream` may have any format and any fill; of a [stored view](crate::Stored) that is 0. Unstored
-/// positions of the other operand hold zero, unless it is a view.
+/// The gradient of a sparse operand has the pattern of the operand (shared) and a fill of 0: at its entries it is that
+/// of the dense operand. `upstream` may have any format and any fill; of a [stored view](crate::Stored) that is 0.
+/// Unstored positions of the other operand hold zero, unless it is a view.
 ///
 /// # NaN
 ///

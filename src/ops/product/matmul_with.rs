@@ -189,9 +189,9 @@ impl<'m, P: Pattern> From<&'m P> for Matmul<'m> {
 /// *z*<sub>i,j</sub> = ⊕<sub>k</sub> *x*<sub>i,k</sub> ⊗ *y*<sub>k,j</sub>, over the *k* that are stored on both sides,
 /// in their order
 ///
-/// The sum is that of its first term with the second one, of this with the third one, and so on: no other order, at any
-/// number of threads. Where plus adds, it does as in [`matmul`](crate::matmul()): from `+0.0`, 16-bit floats in `f32`,
-/// integers exactly.
+/// The sum is that of its first term with the second one, of this with the third one, and so on: no other order, for
+/// any number of threads. Where plus adds, it does as in [`matmul`](crate::matmul()): from `+0.0`, 16-bit floats in
+/// `f32`, integers exactly.
 ///
 /// # Shapes
 ///

@@ -98,7 +98,7 @@ fn held<X: Operand>(x: &X, factors: &[ArrayViewD<'_, X::Elem>]) -> usize {
 ///
 /// # Errors
 ///
-/// - `AxisOutOfRange`: there is no such axis;
+/// - `AxisOutOfRange`: the operand does not have the axis;
 /// - `Argument`: the rank is below 2, there are not as many factors, or the fill is not zero;
 /// - `ShapeMismatch`: a factor has another shape;
 /// - `Overflow`: an integer does not fit;
@@ -304,7 +304,7 @@ fn moved<S: Data>(array: ArrayBase<S, IxDyn>, from: usize, to: usize) -> ArrayBa
 ///
 /// # Errors
 ///
-/// - `AxisOutOfRange`: there is no such axis;
+/// - `AxisOutOfRange`: the operand does not have the axis;
 /// - `LengthMismatch`: the rows of the matrix are not as long as the axis;
 /// - `Argument`: the fill is not zero;
 /// - `Overflow`: an integer does not fit;

@@ -399,8 +399,8 @@ pub fn kron<X: Operand<Elem: Ring>>(x: &X, y: &X) -> Result<X::Reduced<X::Elem>>
 ///
 /// # Implicit values
 ///
-/// The gradient of a sparse operand has its pattern (shared) and a fill of 0. Where `upstream` stores nothing its fill
-/// counts, or 0 if it is a [stored view](crate::Stored).
+/// The gradient of a sparse operand has the pattern of the operand (shared) and a fill of 0. At an unstored position,
+/// the fill of `upstream` counts, or 0 if `upstream` is a [stored view](crate::Stored).
 ///
 /// # NaN
 ///
@@ -447,8 +447,8 @@ pub fn outer_backward<X: Operand<Elem: Float>, U: Operand<Elem = X::Elem>>(
 ///
 /// # Implicit values
 ///
-/// The gradient of a sparse operand has its pattern (shared) and a fill of 0. Where `upstream` stores nothing its fill
-/// counts, or 0 if it is a [stored view](crate::Stored).
+/// The gradient of a sparse operand has the pattern of the operand (shared) and a fill of 0. At an unstored position,
+/// the fill of `upstream` counts, or 0 if `upstream` is a [stored view](crate::Stored).
 ///
 /// # NaN
 ///

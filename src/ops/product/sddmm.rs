@@ -146,7 +146,7 @@ methods_of_patterns! {
     /// *r* transposed. Axes of the pattern before the last two are batches.
     ///
     /// Each product and sum is rounded, and nothing is fused. The k-th product goes to lane k mod 8, and the lanes are
-    /// added as ((0+1)+(2+3))+((4+5)+(6+7)): the same bits in every format and at any number of threads. 16-bit floats
+    /// added as ((0+1)+(2+3))+((4+5)+(6+7)): the same bits in every format and for any number of threads. 16-bit floats
     /// are summed in `f32` and rounded once; integers are exact; of `bool` it is "or" of "and"s.
     ///
     /// # Shapes
@@ -156,7 +156,7 @@ methods_of_patterns! {
     ///
     /// # Implicit values
     ///
-    /// The pattern is shared, and the fill is 0: nothing is said of positions that are not stored.
+    /// The pattern is shared, and the fill is 0: nothing is said of unstored positions.
     ///
     /// # NaN
     ///

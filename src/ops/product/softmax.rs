@@ -136,7 +136,7 @@ fn dense<T: Float, G: Float>(
     Ok(dense_array(&shape, alloc::collect(results.iter().map(|&number| G::from_f64(number)))?))
 }
 
-/// The exponentials of the elements of each group over the axes given, over their sum.
+/// The exponentials of the elements of each group over the given axes, over their sum.
 ///
 /// *y*<sub>k,r</sub> = exp(*x*<sub>k,r</sub> − max<sub>s</sub> *x*<sub>k,s</sub>) / Σ<sub>s</sub> exp(*x*<sub>k,s</sub>
 /// − max<sub>s</sub> *x*<sub>k,s</sub>); for *k* over the other axes and *r*, *s* over those given.
@@ -253,8 +253,8 @@ pub fn log_softmax<X: Operand<Elem: Float>>(x: &X, axes: impl Into<Axes>) -> Res
 ///
 /// # Implicit values
 ///
-/// For [`x.stored()`](Stored) the gradient has the pattern (shared) and a fill of 0. Where `upstream` stores nothing
-/// its fill counts, or 0 if it is a stored view.
+/// For [`x.stored()`](Stored) the gradient has the pattern (shared) and a fill of 0. At an unstored position, the fill
+/// of `upstream` counts, or 0 if `upstream` is a stored view.
 ///
 /// # NaN
 ///
@@ -302,8 +302,8 @@ pub fn softmax_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
 ///
 /// # Implicit values
 ///
-/// For [`x.stored()`](Stored) the gradient has the pattern (shared) and a fill of 0. Where `upstream` stores nothing
-/// its fill counts, or 0 if it is a stored view.
+/// For [`x.stored()`](Stored) the gradient has the pattern (shared) and a fill of 0. At an unstored position, the fill
+/// of `upstream` counts, or 0 if `upstream` is a stored view.
 ///
 /// # NaN
 ///

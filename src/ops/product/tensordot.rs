@@ -131,8 +131,8 @@ fn of_tensordot(mut error: Error) -> Error {
 ///
 /// # Implicit values
 ///
-/// The gradient of a sparse operand has its pattern (shared) and a fill of 0. Where `upstream` stores nothing its fill
-/// counts, or 0 if it is a [stored view](crate::Stored).
+/// The gradient of a sparse operand has the pattern of the operand (shared) and a fill of 0. At an unstored position,
+/// the fill of `upstream` counts, or 0 if `upstream` is a [stored view](crate::Stored).
 ///
 /// # NaN
 ///

@@ -72,14 +72,14 @@ impl<T: Element> Fold<T> for All {
     }
 }
 
-/// Whether all elements are truthy, over the axes given.
+/// Returns whether all elements are nonzero, over the given axes.
 ///
 /// *y*<sub>k</sub> = ⋀<sub>r</sub> (*x*<sub>k,r</sub> ≠ 0), for *k* over the kept axes and *r* over the reduced
-/// ones.
+/// axes.
 ///
 #[doc = said!(reduction)]
-/// The fill of the result is the truth of the fill, or `true` where the reduced axes hold no position. Of
-/// [`x.stored()`](crate::Tensor::stored) the entries count alone, and the fill of the result is `true`.
+/// The fill of the result is `true` if the fill of `x` is nonzero or the groups are empty, otherwise `false`. For
+/// [`x.stored()`](crate::Tensor::stored), only stored entries count, and the fill of the result is `true`.
 ///
 /// # NaN
 ///

@@ -87,22 +87,25 @@ fn any_of_cells(kept: &KeptAxes<'_>, count: usize, truths: &dyn Truths) -> Alloc
     }
 }
 
-/// Whether any element is truthy, over the axes given.
+/// Returns whether any element is nonzero, over the given axes.
 ///
-/// *y*<sub>k</sub> = ⋁<sub>r</sub> (*x*<sub>k,r</sub> ≠ 0), for *k* over the kept axes and *r* over the reduced ones.
+/// *y*<sub>k</sub> = ⋁<sub>r</sub> (*x*<sub>k,r</sub> ≠ 0), for *k* over the kept axes and *r* over the reduced
+/// axes.
 ///
 /// # Shapes
 ///
-/// The axes given are removed, or stay with length 1 under [`Axes::keep_dims`]. [`Axes::all`] gives rank 0,
-/// [`Axes::none`] the truth of each element. The result has the format and index type of `x`, and `bool` elements.
+/// The given axes are removed, or have length 1 with [`Axes::keep_dims`]. With [`Axes::all`], the result has rank 0.
+/// With [`Axes::none`], it has the truth of each element. The result has the format and index type of `x`, and `bool`
+/// elements.
 ///
 /// # Implicit values
 ///
-/// A group (the positions that meet in one cell of the result) with a stored entry gives a stored result, also where
-/// it is `false`; the others hold the fill. A group with positions that are not stored takes the fill in; one that is
-/// stored completely does not. The fill of the result is the truth of the fill, or `false` where the reduced axes hold
-/// no position. Over no axes the pattern is shared. Of [`x.stored()`](crate::Tensor::stored) the entries count alone,
-/// and the fill of the result is `false`.
+/// A group (the positions that are reduced into one output element) with a stored entry has a stored result, even if it
+/// is `false`. All other output elements hold the fill. If a group has unstored positions, the fill counts; otherwise
+/// it does not. The fill of the result is `true` if the fill of `x` is nonzero and the groups are not empty, otherwise
+/// `false`. If no axis is reduced, the pattern is shared.
+///
+/// For [`x.stored()`](crate::Tensor::stored), only stored entries count, and the fill of the result is `false`.
 ///
 /// # NaN
 ///
@@ -110,7 +113,7 @@ fn any_of_cells(kept: &KeptAxes<'_>, count: usize, truths: &dyn Truths) -> Alloc
 ///
 /// # Gradient
 ///
-/// [`grad::any`](crate::grad::any()), a surrogate: logical or has no derivative.
+/// [`grad::any`](crate::grad::any()), which is a surrogate: logical or does not have a derivative.
 ///
 /// # Errors
 ///
@@ -119,9 +122,9 @@ fn any_of_cells(kept: &KeptAxes<'_>, count: usize, truths: &dyn Truths) -> Alloc
 ///
 /// # Complexity
 ///
-/// O(nnz · rank) where the kept axes lead or have at most 32 cells for each entry, O(nnz · (rank + log nnz)) else; for
-/// trailing axes of CSR O(nnz + lanes); for arrays O(elements). What is reduced over all axes, and a long lane of CSR,
-/// is left soon after its first truthy value.
+/// O(nnz · rank) if the kept axes come first or if there are at most 32 output elements per entry, otherwise O(nnz ·
+/// (rank + log nnz)). O(nnz + lanes) for trailing axes of CSR. O(elements) for arrays. A reduction over all axes stops
+/// soon after its first nonzero value, and so does a long lane of CSR.
 ///
 /// # Examples
 ///
@@ -151,22 +154,21 @@ pub fn any<X: Operand>(x: &X, axes: impl Into<Axes>) -> Result<X::Reduced<bool>>
     fold(x, Any, &axes.into())
 }
 
-/// The surrogate gradient of [`any()`]: every entry receives the gradient of the cell that it was reduced into.
+/// Returns the surrogate gradient of [`any()`]: the gradient of the group of each entry.
 ///
 /// *dx*<sub>k,r</sub> = *dy*<sub>k</sub>
 ///
-/// Logical or is constant almost everywhere, so its derivative is zero or does not exist; this rule, the gradient
-/// of a broadcast sum, is a surrogate that lets a loss reach the entries. It asks for no value of `x`, only for its
-/// pattern.
+/// Logical or is constant almost everywhere, so its derivative is zero or does not exist. This surrogate is the
+/// gradient of a broadcast sum, which lets a loss reach the entries. It reads only the pattern of `x`, not its values.
 ///
 /// # Shapes
 ///
-/// `upstream` has exactly the shape of `any(x, axes)`, kept axes included; the result has the shape of `x`.
+/// `upstream` has exactly the shape of `any(x, axes)`, including kept axes. The result has the shape of `x`.
 ///
 /// # Implicit values
 ///
-/// For a sparse `x` the result has its pattern (shared) and a fill of 0. A cell where `upstream` stores nothing gives
-/// its fill; entries of `upstream` at cells that hold no entry of `x` go nowhere.
+/// For a sparse `x`, the result has the pattern of `x` (shared) and a fill of 0. At an unstored position, `upstream`
+/// has its fill. Entries of `upstream` for groups without an entry of `x` are dropped.
 ///
 /// # NaN
 ///
@@ -180,7 +182,7 @@ pub fn any<X: Operand>(x: &X, axes: impl Into<Axes>) -> Result<X::Reduced<bool>>
 ///
 /// # Complexity
 ///
-/// That of [`any()`] and O(nnz) of a sparse `upstream`, and at most a search of O(rank · log nnz) for each cell.
+/// The cost of [`any()`], O(nnz) of a sparse `upstream`, and at most a search of O(rank · log nnz) per output element.
 ///
 /// # Examples
 ///
@@ -201,7 +203,7 @@ pub fn any<X: Operand>(x: &X, axes: impl Into<Axes>) -> Result<X::Reduced<bool>>
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 ///
-/// Source: this library's own rule; it is the gradient of
+/// Source: a rule of this library. It is the gradient of
 /// [`numpy.sum`](https://numpy.org/doc/stable/reference/generated/numpy.sum.html) over the same axes.
 #[doc(alias = "grad")]
 #[doc(alias = "vjp")]

@@ -1,4 +1,4 @@
-//! The number of truthy elements over axes.
+//! The number of nonzero elements over axes.
 
 use super::fold;
 use crate::base::alloc::Allocated;
@@ -67,25 +67,26 @@ impl<T: Element> Fold<T> for CountNonzero {
     }
 }
 
-/// The number of truthy elements, over the axes given.
+/// Returns the number of nonzero elements over the given axes.
 ///
-/// *y*<sub>k</sub> = #{ *r* : *x*<sub>k,r</sub> ≠ 0 }, for *k* over the kept axes and *r* over the reduced ones.
+/// *y*<sub>k</sub> = #{ *r* : *x*<sub>k,r</sub> ≠ 0 }, for *k* over the kept axes and *r* over the reduced axes.
 ///
 /// # Shapes
 ///
-/// The axes given are removed, or stay with length 1 under [`Axes::keep_dims`]. [`Axes::all`] gives rank 0,
-/// [`Axes::none`] 1 or 0 for each element. The result has the format and index type of `x`, and `u64` elements.
+/// The given axes are removed, or have length 1 with [`Axes::keep_dims`]. With [`Axes::all`], the result has rank 0.
+/// With [`Axes::none`], it has 1 or 0 per element. The result has the format and index type of `x`, and `u64` elements.
 ///
 /// # Implicit values
 ///
-/// A group with a stored entry gives a stored result, also where it is 0; the others hold the fill. Positions that are
-/// not stored count where the fill is truthy. The fill of the result is the number of positions of a group where the
-/// fill of `x` is truthy, and 0 where it is not. Of [`x.stored()`](crate::Tensor::stored) the entries count alone, and
-/// the fill of the result is 0, as it is where no cell holds it and `u64` cannot.
+/// A group with a stored entry has a stored result, even if it is 0. All other output elements hold the fill. Unstored
+/// positions count if the fill of `x` is nonzero. The fill of the result is then the number of positions of a group,
+/// otherwise 0. It is also 0 if no output element holds the fill and the number does not fit `u64`.
+///
+/// For [`x.stored()`](crate::Tensor::stored), only stored entries count, and the fill of the result is 0.
 ///
 /// # NaN
 ///
-/// NaN is truthy, as it is not zero; `-0.0` is not. A complex number is truthy if either part is.
+/// NaN is nonzero; `-0.0` is zero. A complex number is nonzero if either part is.
 ///
 /// # Gradient
 ///
@@ -94,13 +95,13 @@ impl<T: Element> Fold<T> for CountNonzero {
 /// # Errors
 ///
 /// - `AxisOutOfRange`, `AxisRepeated`: an axis is out of range for the rank, or is given twice;
-/// - `Uncountable`: a group has more than 2<sup>64</sup> − 1 truthy positions;
+/// - `Uncountable`: a group has more than 2<sup>64</sup> − 1 nonzero positions;
 /// - `TooLarge`: the result has too many offsets (CSR) or elements (arrays).
 ///
 /// # Complexity
 ///
-/// O(nnz · rank) where the kept axes lead or have few cells for each entry, O(nnz · (rank + log nnz)) else; for
-/// trailing axes of CSR O(nnz + lanes); for arrays O(elements).
+/// O(nnz · rank) if the kept axes come first or if there are few output elements per entry, otherwise O(nnz · (rank +
+/// log nnz)). O(nnz + lanes) for trailing axes of CSR. O(elements) for arrays.
 ///
 /// # Examples
 ///

@@ -159,8 +159,8 @@ fn by_labels<T: Element, S, U: Copy + Send + Sync>(
     Ok(repeat_cells(cells, lengths, reduction)?)
 }
 
-/// Returns the shape of a gradient, and its reduction; rejects an upstream gradient whose shape is not the shape of the
-/// result.
+/// Returns the shape of a gradient, and its reduction; rejects an upstream gradient whose shape differs from the shape
+/// of the result.
 fn backward_of<T: Element, G: Element>(
     x: &ArrayViewD<'_, T>,
     upstream: &ErasedOperand<'_, G>,

@@ -119,8 +119,8 @@ impl<'a, U: Copy + Debug> Fill<'a, U> {
     }
 
     /// Returns the fill for the unstored output elements. If no output element holds the fill, it is the value that one
-    /// would hold. This gives a chunk of a tensor the fill of the whole tensor. It is `unseen` if there is no such
-    /// value.
+    /// would hold. This gives a chunk of a tensor the fill of the whole tensor. It is `unseen` if this value does not
+    /// exist.
     fn beside(&self, stored: &AnyPattern, unseen: U) -> Result<U> {
         if let Some(extents) = self.extents {
             return Ok(self.of_labels(extents, stored)?.or_else(|| self.of_all(extents)).unwrap_or(unseen));

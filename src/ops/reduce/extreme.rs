@@ -34,7 +34,7 @@ impl<const GREATEST: bool, const SKIPS_NAN: bool> Op for Extreme<GREATEST, SKIPS
     }
 }
 
-/// The accumulator is the extreme so far; `None` if there is no element.
+/// The accumulator is the extreme so far; `None` before the first element.
 impl<T: Real, const GREATEST: bool, const SKIPS_NAN: bool> Fold<T> for Extreme<GREATEST, SKIPS_NAN> {
     type State = Option<T>;
     type Out = T;
@@ -161,7 +161,7 @@ impl<T: Real, G: Float> Gradient<T, G> for ExtremeShares {
     }
 }
 
-/// The least element over the axes given.
+/// Returns the smallest element over the given axes.
 ///
 #[doc = said!(extreme_order)]
 ///
@@ -170,14 +170,14 @@ impl<T: Real, G: Float> Gradient<T, G> for ExtremeShares {
 ///
 /// # NaN
 ///
-/// A NaN gives NaN; [`nanmin`] leaves NaNs out.
+/// A NaN yields NaN; [`nanmin`] skips NaNs.
 ///
 /// # Gradient
 ///
 /// [`grad::min`](crate::grad::min()).
 ///
 #[doc = said!(errors)]
-/// - `EmptyGroup`: a group has no position.
+/// - `EmptyGroup`: a group is empty.
 ///
 #[doc = said!(complexity)]
 /// ```
@@ -200,7 +200,7 @@ pub fn min<X: Operand<Elem: Real>>(x: &X, axes: impl Into<Axes>) -> Result<X::Re
     fold(x, Extreme::<false, false>, &axes.into())
 }
 
-/// The gradient of [`min`], shared by the elements equal to the extreme.
+/// Returns the gradient of [`min`], divided among the elements equal to the minimum.
 ///
 #[doc = said!(extreme_gradient)]
 ///
@@ -227,8 +227,7 @@ pub fn min<X: Operand<Elem: Real>>(x: &X, axes: impl Into<Axes>) -> Result<X::Re
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 ///
-/// Source: a subgradient, as that of
-/// [`torch.amax`](https://docs.pytorch.org/docs/stable/generated/torch.amax.html).
+/// Source: a subgradient, as in [`torch.amax`](https://docs.pytorch.org/docs/stable/generated/torch.amax.html).
 pub fn min_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
     x: &X,
     upstream: &U,
@@ -237,7 +236,7 @@ pub fn min_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
     gradient(x, ExtremeShares { is_greatest: false, skips_nan: false }, upstream, &axes.into())
 }
 
-/// The greatest element over the axes given.
+/// Returns the largest element over the given axes.
 ///
 #[doc = said!(extreme_order)]
 ///
@@ -246,14 +245,14 @@ pub fn min_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
 ///
 /// # NaN
 ///
-/// A NaN gives NaN; [`nanmax`] leaves NaNs out.
+/// A NaN yields NaN; [`nanmax`] skips NaNs.
 ///
 /// # Gradient
 ///
 /// [`grad::max`](crate::grad::max()).
 ///
 #[doc = said!(errors)]
-/// - `EmptyGroup`: a group has no position.
+/// - `EmptyGroup`: a group is empty.
 ///
 #[doc = said!(complexity)]
 /// ```
@@ -276,7 +275,7 @@ pub fn max<X: Operand<Elem: Real>>(x: &X, axes: impl Into<Axes>) -> Result<X::Re
     fold(x, Extreme::<true, false>, &axes.into())
 }
 
-/// The gradient of [`max`], shared by the elements equal to the extreme.
+/// Returns the gradient of [`max`], divided among the elements equal to the maximum.
 ///
 #[doc = said!(extreme_gradient)]
 ///
@@ -303,8 +302,7 @@ pub fn max<X: Operand<Elem: Real>>(x: &X, axes: impl Into<Axes>) -> Result<X::Re
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 ///
-/// Source: a subgradient, as that of
-/// [`torch.amax`](https://docs.pytorch.org/docs/stable/generated/torch.amax.html).
+/// Source: a subgradient, as in [`torch.amax`](https://docs.pytorch.org/docs/stable/generated/torch.amax.html).
 pub fn max_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
     x: &X,
     upstream: &U,
@@ -313,7 +311,7 @@ pub fn max_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
     gradient(x, ExtremeShares { is_greatest: true, skips_nan: false }, upstream, &axes.into())
 }
 
-/// The least element over the axes given, of those that are not NaN.
+/// Returns the smallest element over the given axes, ignoring NaN.
 ///
 #[doc = said!(extreme_order)]
 ///
@@ -322,14 +320,14 @@ pub fn max_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
 ///
 /// # NaN
 ///
-/// NaNs are left out; a group of nothing else gives NaN.
+/// NaNs are skipped. A group with only NaN yields NaN.
 ///
 /// # Gradient
 ///
 /// [`grad::nanmin`](crate::grad::nanmin()).
 ///
 #[doc = said!(errors)]
-/// - no others: a group without a position gives NaN.
+/// - an empty group is not an error: its result is NaN.
 ///
 #[doc = said!(complexity)]
 /// ```
@@ -352,7 +350,7 @@ pub fn nanmin<X: Operand<Elem: Float>>(x: &X, axes: impl Into<Axes>) -> Result<X
     fold(x, Extreme::<false, true>, &axes.into())
 }
 
-/// The gradient of [`nanmin`], shared by the elements equal to the extreme.
+/// Returns the gradient of [`nanmin`], divided among the elements equal to the minimum.
 ///
 #[doc = said!(extreme_gradient)]
 ///
@@ -379,8 +377,7 @@ pub fn nanmin<X: Operand<Elem: Float>>(x: &X, axes: impl Into<Axes>) -> Result<X
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 ///
-/// Source: a subgradient, as that of
-/// [`torch.amax`](https://docs.pytorch.org/docs/stable/generated/torch.amax.html).
+/// Source: a subgradient, as in [`torch.amax`](https://docs.pytorch.org/docs/stable/generated/torch.amax.html).
 pub fn nanmin_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
     x: &X,
     upstream: &U,
@@ -389,7 +386,7 @@ pub fn nanmin_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
     gradient(x, ExtremeShares { is_greatest: false, skips_nan: true }, upstream, &axes.into())
 }
 
-/// The greatest element over the axes given, of those that are not NaN.
+/// Returns the largest element over the given axes, ignoring NaN.
 ///
 #[doc = said!(extreme_order)]
 ///
@@ -398,14 +395,14 @@ pub fn nanmin_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
 ///
 /// # NaN
 ///
-/// NaNs are left out; a group of nothing else gives NaN.
+/// NaNs are skipped. A group with only NaN yields NaN.
 ///
 /// # Gradient
 ///
 /// [`grad::nanmax`](crate::grad::nanmax()).
 ///
 #[doc = said!(errors)]
-/// - no others: a group without a position gives NaN.
+/// - an empty group is not an error: its result is NaN.
 ///
 #[doc = said!(complexity)]
 /// ```
@@ -428,7 +425,7 @@ pub fn nanmax<X: Operand<Elem: Float>>(x: &X, axes: impl Into<Axes>) -> Result<X
     fold(x, Extreme::<true, true>, &axes.into())
 }
 
-/// The gradient of [`nanmax`], shared by the elements equal to the extreme.
+/// Returns the gradient of [`nanmax`], divided among the elements equal to the maximum.
 ///
 #[doc = said!(extreme_gradient)]
 ///
@@ -455,8 +452,7 @@ pub fn nanmax<X: Operand<Elem: Float>>(x: &X, axes: impl Into<Axes>) -> Result<X
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 ///
-/// Source: a subgradient, as that of
-/// [`torch.amax`](https://docs.pytorch.org/docs/stable/generated/torch.amax.html).
+/// Source: a subgradient, as in [`torch.amax`](https://docs.pytorch.org/docs/stable/generated/torch.amax.html).
 pub fn nanmax_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
     x: &X,
     upstream: &U,

@@ -63,7 +63,7 @@ impl Exponentials {
         Some(Exponentials { largest, sum: f64::mean_of(&sum, 1) })
     }
 
-    /// Returns the logarithm of the sum of the exponentials of the elements. A zero has no sign.
+    /// Returns the logarithm of the sum of the exponentials of the elements. A zero is `+0.0`.
     fn logarithm<T: Float>(self) -> T {
         let value = if self.largest.is_finite() { self.largest + ln(self.sum) } else { self.largest };
         T::from_f64(value).as_implicit()
@@ -165,7 +165,7 @@ impl<T: Float, G: Float> Gradient<T, G> for Weights {
 /// Returns the logarithm of the sum of the exponentials over the given axes.
 ///
 /// *y*<sub>k</sub> = *m* + ln Σ<sub>r</sub> exp(*x*<sub>k,r</sub> − *m*), where *m* is the largest element of the
-/// group, for *k* over the kept axes and *r* over the reduced ones.
+/// group, for *k* over the kept axes and *r* over the reduced axes.
 ///
 /// Each difference, exponential and logarithm is computed in `f64`. The sum is exact and rounded once, and the result
 /// is rounded to the element type. Therefore no exponential overflows, and the result is bitwise identical for any
@@ -189,7 +189,7 @@ impl<T: Float, G: Float> Gradient<T, G> for Weights {
 ///
 /// # Complexity
 ///
-/// That of [`var`](crate::var()): two passes over each group.
+/// The same as [`var`](crate::var()): two passes over each group.
 ///
 /// # Examples
 ///

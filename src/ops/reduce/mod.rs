@@ -226,13 +226,13 @@ fn refused_at(
     refused(operation, fault, reduction, Some(kept))
 }
 
-/// Rejects groups with more positions than 64 bits can number, unless there are no groups.
+/// Rejects groups with more positions than 64 bits can number, unless the number of groups is zero.
 fn check_countable(operation: &'static str, reduction: &Reduction) -> Result<()> {
     let is_countable = reduction.extent() <= u128::from(u64::MAX) || reduction.kept_lengths().contains(&0);
     if is_countable { Ok(()) } else { Err(refused(operation, GroupError::Uncountable, reduction, None)) }
 }
 
-/// Rejects an upstream gradient whose shape is not the shape of the forward result.
+/// Rejects an upstream gradient whose shape differs from the shape of the forward result.
 pub(super) fn check_upstream<U: Operand>(upstream: &U, expected: &Shape) -> Result<()> {
     if *upstream.lengths() == **expected {
         return Ok(());

@@ -16,8 +16,9 @@ use crate::ops::reduce::quantile::{QuantileRanks, QuantileShares};
 pub use crate::kernels::median::MedianGradient;
 pub use crate::kernels::rank::EvenCount;
 
-/// The options of [`nanmedian`], [`nanmedian_index`], [`median`](crate::median()) and their gradients; plain axes
-/// convert to it.
+/// The options of [`nanmedian`] and [`median`](crate::median()); axes convert to it.
+///
+/// [`nanmedian_index`] and the gradients have the same options.
 ///
 /// # Examples
 ///
@@ -40,35 +41,43 @@ pub struct Nanmedian {
     pub even: EvenCount,
     /// The rule for the elements that receive the gradient.
     pub rule: MedianGradient,
-    /// Whether the elements of a group without a number share its gradient, which else is lost.
+    /// True if the gradient of a group with only NaN is divided among its elements. Otherwise that gradient is dropped.
     pub spread_nan: bool,
 }
 
 impl Nanmedian {
-    /// The median over `axes`: the mean of the two middle values of an even number, the gradient spread over equals.
+    /// Returns options for the median over `axes`.
+    ///
+    /// The median of an even number of values is the mean of the two middle values. Equal elements share the gradient.
     pub fn over(axes: impl Into<Axes>) -> Self {
         let (even, rule) = (EvenCount::default(), MedianGradient::default());
         Nanmedian { axes: axes.into(), even, rule, spread_nan: false }
     }
 
-    /// The reduced axes stay with length 1.
+    /// Keeps the reduced axes with length 1.
     #[doc(alias = "keepdims")]
     #[doc(alias = "keepdim")]
     pub fn keep_dims(self) -> Self {
         Nanmedian { axes: self.axes.keep_dims(), ..self }
     }
 
-    /// The median of an even number of values is the lower one in the middle, and it alone has a gradient.
+    /// Selects the lower middle value of an even number of values as the median.
+    ///
+    /// Only elements equal to that value receive a gradient.
     pub fn lower(self) -> Self {
         Nanmedian { even: EvenCount::Lower, ..self }
     }
 
-    /// The gradient goes to the elements at the middle ranks, not to all that are equal to them.
+    /// Passes the gradient only to the elements at the middle ranks.
+    ///
+    /// Other elements that are equal to these receive 0.
     pub fn first(self) -> Self {
         Nanmedian { rule: MedianGradient::First, ..self }
     }
 
-    /// The elements of a group without a number share its gradient: each receives 1/n of it, as in PyTorch.
+    /// Passes the gradient of a group with only NaN to its elements.
+    ///
+    /// Each of the n elements receives 1/n of it, as in PyTorch.
     pub fn spread_nan(self) -> Self {
         Nanmedian { spread_nan: true, ..self }
     }
@@ -115,18 +124,18 @@ impl<T: Real> Holistic<T> for MedianAndPosition {
     }
 }
 
-/// The median over the axes given, of the elements that are not NaN.
+/// Returns the median over the given axes, ignoring NaN.
 ///
 /// *y*<sub>k</sub> = (*s*<sub>⌊(m−1)/2⌋</sub> + *s*<sub>⌊m/2⌋</sub>) / 2, where *s*<sub>0</sub> ≤ … ≤
-/// *s*<sub>m−1</sub> are the *x*<sub>k,r</sub> that are not NaN, for *k* over the kept axes and *r* over those
-/// that go.
+/// *s*<sub>m−1</sub> are the *x*<sub>k,r</sub> that are not NaN, for *k* over the kept axes and *r* over the reduced
+/// axes.
 ///
-/// The result has the element type of a median: `f32`, `f64`, `f16` and `bf16` keep theirs, integers and `bool` give
-/// `f64`. The elements are compared in their own type; only the two in the middle are converted, and then averaged:
-/// `[i32::MAX, i32::MAX]` has the median 2147483647.0. Where their sum overflows they are halved first, so the median
-/// of `[f64::MAX, f64::MAX]` is `f64::MAX`; `f16` and `bf16` are averaged in `f32`. A zero result is `+0.0`.
-/// [`Nanmedian::lower`] takes the lower of the two instead. There is no median of complex numbers, which have no order
-/// (numpy takes the lexicographic one):
+/// Floats keep their type; integers and `bool` give `f64`. The elements are compared in their own type. Only the two
+/// middle values are converted and then averaged: `[i32::MAX, i32::MAX]` has the median 2147483647.0. If their sum
+/// overflows, the values are halved first: `[f64::MAX, f64::MAX]` has the median `f64::MAX`. `f16` and `bf16` are
+/// averaged in `f32`. A zero result is `+0.0`. [`Nanmedian::lower`] selects the lower middle value instead.
+///
+/// Complex numbers do not have an order, so they do not compile (numpy uses the lexicographic order):
 ///
 /// ```compile_fail
 /// # use lacuna::{CooTensor, nanmedian};
@@ -137,25 +146,25 @@ impl<T: Real> Holistic<T> for MedianAndPosition {
 ///
 /// # Shapes
 ///
-/// The axes given are removed, or stay with length 1 under [`Axes::keep_dims`]. [`Axes::all`] gives rank 0,
-/// [`Axes::none`] each element as its own median. The result has the format and index type of `x`.
+/// The given axes are removed, or have length 1 with [`Axes::keep_dims`]. With [`Axes::all`], the result has rank 0.
+/// With [`Axes::none`], each element is its own median. The result has the format and index type of `x`.
 ///
 /// # Implicit values
 ///
-/// Positions that are not stored count, with the fill as their value, by arithmetic: none is ever written out. A group
-/// (the positions that meet in one cell of the result) with a stored entry gives a stored result; the others hold the
-/// fill. The fill of the result is the fill in the type of a median, or NaN where the reduced axes hold no position.
-/// Over no axes the pattern is shared. Groups of more than 2<sup>64</sup> − 1 positions count as that many: since fewer
-/// can be stored, the median is the same.
+/// Unstored positions count with the fill as their value; they are counted, not visited one by one. A group (the
+/// positions that are reduced into one output element) with a stored entry has a stored result. All other output
+/// elements hold the fill. The fill of the result is the fill of `x` in the type of a median, or NaN if the groups are
+/// empty. If no axis is reduced, the pattern is shared. A group of more than 2<sup>64</sup> − 1 positions counts as
+/// that many. This does not change the median, because fewer positions can be stored.
 ///
-/// For [`x.stored()`](crate::Tensor::stored) the entries count alone, for data whose gaps are unknown and not zero, and
-/// the fill of the result is NaN. That is the median of the same tensor with a NaN as its fill, also for element types
-/// without a NaN.
+/// For [`x.stored()`](crate::Tensor::stored), only stored entries count, and the fill of the result is NaN. Use this
+/// for data whose unstored positions are unknown rather than zero. The result is the median of the same tensor with a
+/// fill of NaN, also for element types without NaN.
 ///
 /// # NaN
 ///
-/// NaN is left out, stored or as the fill. A group without a number, be it all NaN or empty, gives NaN. The median of
-/// −∞ and ∞ is NaN. Every NaN result is the canonical one.
+/// NaN is skipped, both as an entry and as the fill. A group with only NaN, and an empty group, yield NaN. The median
+/// of −∞ and ∞ is NaN. Every NaN in the result is the canonical NaN.
 ///
 /// # Gradient
 ///
@@ -164,16 +173,17 @@ impl<T: Real> Holistic<T> for MedianAndPosition {
 /// # Errors
 ///
 /// - `AxisOutOfRange`, `AxisRepeated`: an axis is out of range for the rank, or is given twice;
-/// - `TooLarge`: the result has an offset (CSR) or an element (arrays) for each of too many cells, or the lane of a
-///   broadcast array is too long to be copied.
+/// - `TooLarge`: the result has too many offsets (CSR) or elements (arrays), or a lane of a broadcast array is too long
+///   to be copied.
 ///
 /// # Complexity
 ///
-/// By selection, never a full sort: O(nnz) on top of bringing the entries of each group together, which is O(nnz ·
-/// rank) where the kept axes lead, O(nnz · (rank + log nnz)) else; for trailing axes of CSR
-/// O(nnz + lanes); for arrays O(elements). Each thread holds two copies of the largest group at most. Groups of an
-/// array that lie side by side are read where they are; of others each thread copies 2 MiB, or those that share a cache
-/// line.
+/// The median is found by selection without a full sort, in O(nnz) after the entries are grouped. Grouping costs O(nnz
+/// · rank) if the kept axes come first, otherwise O(nnz · (rank + log nnz)). The total is O(nnz + lanes) for trailing
+/// axes of CSR, and O(elements) for arrays.
+///
+/// Each thread holds at most two copies of the largest group. Contiguous groups of an array are read in place. From
+/// other groups, each thread copies 2 MiB, or the groups that share a cache line.
 ///
 /// # Examples
 ///
@@ -206,8 +216,8 @@ impl<T: Real> Holistic<T> for MedianAndPosition {
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 ///
-/// Where nothing but literals says what the elements are, one of them needs its type (`1.0_f64`): the type of a median
-/// follows from that of the elements. Without it rustc may say ``expected `f64`, found `!` ``:
+/// If all elements are literals without a type, give one of them a type (`1.0_f64`). The type of a median depends on
+/// the type of the elements. Otherwise rustc may report ``expected `f64`, found `!` ``:
 ///
 /// ```
 /// # use lacuna::{CooTensor, nanmedian};
@@ -216,9 +226,9 @@ impl<T: Real> Holistic<T> for MedianAndPosition {
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 ///
-/// Definition: [`numpy.nanmedian`](https://numpy.org/doc/stable/reference/generated/numpy.nanmedian.html), and under
-/// [`Nanmedian::lower`] [`torch.nanmedian`](https://docs.pytorch.org/docs/stable/generated/torch.nanmedian.html); of
-/// what is stored `numpy.ma.median` of a masked array.
+/// Definition: [`numpy.nanmedian`](https://numpy.org/doc/stable/reference/generated/numpy.nanmedian.html); with
+/// [`Nanmedian::lower`], [`torch.nanmedian`](https://docs.pytorch.org/docs/stable/generated/torch.nanmedian.html); for
+/// stored entries, `numpy.ma.median` of a masked array.
 #[doc(alias = "pandas.median")]
 #[doc(alias = "numpy.nanmedian")]
 #[doc(alias = "torch.nanmedian")]
@@ -230,39 +240,41 @@ pub fn nanmedian<X: Operand<Elem: Real>>(
     holistic(x, QuantileRanks::nanmedian(&options), &options.axes)
 }
 
-/// [`nanmedian`], and where it stands: the position of the first element equal to the lower middle value.
+/// Returns the result of [`nanmedian`], and the position of the lower middle value.
+///
+/// If several elements are equal to the lower middle value, the position is the first one.
 ///
 /// *i*<sub>k</sub> = min { *r* : *x*<sub>k,r</sub> = *s*<sub>⌊(m−1)/2⌋</sub> }
 ///
-/// A position is row-major within the reduced axes, taken in increasing order, and has the type `u64`. For an odd
-/// number of values, and for an even one under [`Nanmedian::lower`], the element there is the median.
+/// A position is the row-major index within the reduced axes, in increasing order of the axes, and has the type `u64`.
+/// The element there is the median if the number of values is odd, or if [`Nanmedian::lower`] is set.
 ///
 /// # Shapes
 ///
-/// Both results have the shape that [`nanmedian`] gives.
+/// Both results have the shape of the result of [`nanmedian`].
 ///
 /// # Implicit values
 ///
-/// The two results share one pattern. A position that is not stored can be the answer, where the fill is the lower
-/// middle value. The fill of the positions is 0, or `u64::MAX` where the fill of the medians is NaN. Of
-/// [`x.stored()`](crate::Tensor::stored) only what is stored can be the answer; its position is among all, stored or
-/// not.
+/// The two results share one pattern. If the fill is the lower middle value, the result can be an unstored position.
+/// The fill of the positions is 0, or `u64::MAX` if the fill of the medians is NaN. For
+/// [`x.stored()`](crate::Tensor::stored), the result is always the position of a stored entry, counted among all
+/// positions.
 ///
 /// # NaN
 ///
-/// `u64::MAX` for a group without a number. `-0.0` and `0.0` are equal.
+/// A group with only NaN has the position `u64::MAX`. `-0.0` and `0.0` are equal.
 ///
 /// # Gradient
 ///
-/// Positions have none; that of the medians is [`grad::nanmedian`](crate::grad::nanmedian()).
+/// Positions do not have a gradient. The gradient of the medians is [`grad::nanmedian`](crate::grad::nanmedian()).
 ///
 /// # Errors
 ///
-/// Those of [`nanmedian`], and `Uncountable` where a group has more than 2<sup>64</sup> − 1 positions.
+/// The errors of [`nanmedian`], and `Uncountable` if a group has more than 2<sup>64</sup> − 1 positions.
 ///
 /// # Complexity
 ///
-/// That of [`nanmedian`], and O(rank · log nnz) a group.
+/// The cost of [`nanmedian`], and O(rank · log nnz) per group.
 ///
 /// # Examples
 ///
@@ -280,7 +292,8 @@ pub fn nanmedian<X: Operand<Elem: Real>>(
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 ///
-/// Definition: this library's own; PyTorch gives the position of some element equal to the median, and NaN a position.
+/// Definition: a rule of this library. PyTorch returns the position of any element equal to the median, and a position
+/// for NaN.
 #[doc(alias = "argmedian")]
 #[doc(alias = "torch.nanmedian")]
 #[allow(clippy::type_complexity)] // a pair of results of ordinary types
@@ -293,58 +306,62 @@ pub fn nanmedian_index<X: Operand<Elem: Real>>(
     Ok((X::restore(medians)?, X::restore(positions)?))
 }
 
-/// The gradient of [`nanmedian`]: the gradient of each median, shared by the elements that it was made of.
+/// Returns the gradient of [`nanmedian`], divided among the middle elements.
 ///
-/// *dx*<sub>k,r</sub> = ½ *dy*<sub>k</sub> [*x*<sub>k,r</sub> = *l*] / #*l* + ½ *dy*<sub>k</sub>
-/// [*x*<sub>k,r</sub> = *u*] / #*u*, where *l* = *s*<sub>⌊(m−1)/2⌋</sub> and *u* = *s*<sub>⌊m/2⌋</sub> are the middle
-/// values and #*v* is the number of elements of the group that are equal to *v*.
+/// *dx*<sub>k,r</sub> = ½ *dy*<sub>k</sub> [*x*<sub>k,r</sub> = *l*] / #*l* + ½ *dy*<sub>k</sub> [*x*<sub>k,r</sub> =
+/// *u*] / #*u*, where *l* = *s*<sub>⌊(m−1)/2⌋</sub> and *u* = *s*<sub>⌊m/2⌋</sub> are the middle values
+/// and #*v* is the number of elements of the group that are equal to *v*.
 ///
-/// So half of the gradient is shared equally by all elements equal to the lower middle value, and half by all equal to
-/// the upper one; where the two are equal, all of it by all of them. A median does not change where one of several
-/// equal elements moves a little, and this is the choice that treats them alike. The options choose others:
+/// All elements equal to the lower middle value receive equal parts of one half of the gradient. All elements equal to
+/// the upper middle value receive equal parts of the other half. If both middle values are equal, all their elements
+/// receive equal parts of the entire gradient. This rule treats equal elements alike: a median does not change if one
+/// of several equal elements changes a little. The options select other rules:
 ///
-/// | options | who receives |
+/// | options | elements that receive a gradient |
 /// | --- | --- |
-/// | none | half each, shared by all equal to the lower and by all equal to the upper middle value |
-/// | [`lower`](Nanmedian::lower) | all of it, shared by all equal to the lower middle value |
-/// | [`first`](Nanmedian::first) | half each, the elements at ranks ⌊(m−1)/2⌋ and ⌊m/2⌋; all, if the ranks are equal |
+/// | none | one half each, divided among all elements equal to the lower or to the upper middle value |
+/// | [`lower`](Nanmedian::lower) | all of it, divided among all elements equal to the lower middle value |
+/// | [`first`](Nanmedian::first) | one half each, the elements at ranks ⌊(m−1)/2⌋ and ⌊m/2⌋; all if these are equal |
 /// | `lower`, `first` | all of it, the element at rank ⌊(m−1)/2⌋ |
 ///
-/// A rank counts from 0, by value and among equal ones by position. So under `first` the one that receives need not be
-/// the first of its equals: of four equal elements it is the second and the third.
+/// A rank counts from 0, by value and then by position. With `first`, the receiver is therefore not always the first of
+/// several equal elements. If four elements are equal, the second and the third receive a gradient.
 ///
-/// Each share is one product and one quotient in the type of the gradient, `f32` for the 16-bit floats: *dy* · ½ /
-/// #*v*, or *dy* / #*v* where all of it goes to one value.
+/// Each gradient is one product and one quotient in its type, or in `f32` for the 16-bit floats: *dy* · ½ / #*v*. If
+/// one value receives the entire gradient, it is *dy* / #*v*.
 ///
 /// # Shapes
 ///
-/// `upstream` has exactly the shape of `nanmedian(x, axes)`, kept axes included; the result has the shape of `x` and
+/// `upstream` has exactly the shape of `nanmedian(x, axes)`, including kept axes. The result has the shape of `x` and
 /// the element type of `upstream`, which is a float.
 ///
 /// # Implicit values
 ///
-/// For a sparse `x` the result has its pattern (shared) and a fill of 0. Positions that are not stored count among the
-/// equal ones (2<sup>64</sup> − 1 at most), and their share is dropped. A cell where `upstream` stores nothing gives
-/// its fill; entries of `upstream` at cells that hold no entry of `x` go nowhere. Of
-/// [`x.stored()`](crate::Tensor::stored) only what is stored counts among the equal ones, so no share is dropped.
+/// For a sparse `x`, the result has the pattern of `x` (shared) and a fill of 0. Unstored positions count among the
+/// equal elements, at most 2<sup>64</sup> − 1 of them, and their gradient is dropped. At an unstored position,
+/// `upstream` has its fill. Entries of `upstream` for groups without an entry of `x` are dropped.
+///
+/// For [`x.stored()`](crate::Tensor::stored), only stored entries count among the equal elements, so no gradient is
+/// dropped.
 ///
 /// # NaN
 ///
-/// A NaN in `x` receives 0; a group without a number receives 0 everywhere, whatever its gradient, or under
-/// [`spread_nan`](Nanmedian::spread_nan) an equal share of it everywhere, as in PyTorch. A share that is NaN is the
-/// canonical one.
+/// A NaN in `x` receives 0. In a group with only NaN, each element receives 0, whatever the gradient of the group is.
+/// With [`spread_nan`](Nanmedian::spread_nan), each element receives an equal part of that gradient instead, as in
+/// PyTorch. A gradient that is NaN is the canonical NaN.
 ///
 #[doc = said!(second_gradient)]
 ///
 /// # Errors
 ///
-/// Those of [`nanmedian`], `ShapeMismatch` where `upstream` has another shape than the forward result, and under
-/// `first` `Uncountable` where a group has more than 2<sup>64</sup> − 1 positions, whose order cannot be counted.
+/// - the errors of [`nanmedian`];
+/// - `ShapeMismatch`: `upstream` does not have the shape of the forward result;
+/// - `Uncountable`: with `first`, a group has more than 2<sup>64</sup> − 1 positions, so the ranks cannot be counted.
 ///
 /// # Complexity
 ///
-/// That of [`nanmedian`], and a look-up of O(rank · log nnz) in a sparse `upstream` for each cell; under `first` also
-/// the position of each entry that is equal to a middle value, O(rank), or O(rank · log lanes) for CSR.
+/// The cost of [`nanmedian`], and a lookup of O(rank · log nnz) in a sparse `upstream` per output element. With
+/// `first`, also the position of each entry that is equal to a middle value: O(rank), or O(rank · log lanes) for CSR.
 ///
 /// # Examples
 ///
@@ -372,9 +389,9 @@ pub fn nanmedian_index<X: Operand<Elem: Real>>(
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 ///
-/// Source: this library's own rule. Paddle 3.3 gives all of the gradient to the one element that its forward pass
-/// picked, or half each to the two, as [`first`](Nanmedian::first) does; which of several
-/// equal elements that is depends on its top-k, and here it is the first by position.
+/// Source: a rule of this library. Paddle 3.3 passes the entire gradient to the one element that its forward pass
+/// selects, or one half each to two elements, as [`first`](Nanmedian::first) does. Paddle selects among equal elements
+/// by its top-k; lacuna selects the first position.
 #[doc(alias = "grad")]
 #[doc(alias = "vjp")]
 pub fn nanmedian_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(

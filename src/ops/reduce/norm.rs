@@ -13,7 +13,7 @@ use crate::ops::op;
 use crate::ops::operand::Operand;
 use crate::ops::reduce::totals::{Finish, Totals};
 
-/// Which norm.
+/// The order of a norm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum NormOrder {
     /// The sum of the magnitudes.
@@ -21,11 +21,13 @@ pub enum NormOrder {
     /// The root of the sum of the squares.
     #[default]
     Two,
-    /// The greatest magnitude.
+    /// The largest magnitude.
     Infinity,
 }
 
-/// The options of [`norm`] and [`grad::norm`](crate::grad::norm()); plain axes convert to it.
+/// The options of [`norm`] and [`grad::norm`](crate::grad::norm()).
+///
+/// Plain axes convert to it.
 ///
 /// # Examples
 ///
@@ -44,29 +46,29 @@ pub enum NormOrder {
 pub struct Norm {
     /// The reduced axes.
     pub axes: Axes,
-    /// Which norm.
+    /// The order of a norm.
     pub order: NormOrder,
 }
 
 impl Norm {
-    /// The root of the sum of squares over `axes`.
+    /// Returns options for the root of the sum of squares over `axes`.
     pub fn over(axes: impl Into<Axes>) -> Self {
         Norm { axes: axes.into(), order: NormOrder::default() }
     }
 
-    /// The sum of the magnitudes.
+    /// Selects the sum of the magnitudes.
     #[doc(alias = "l1")]
     pub fn one(self) -> Self {
         Norm { order: NormOrder::One, ..self }
     }
 
-    /// The greatest magnitude.
+    /// Selects the largest magnitude.
     #[doc(alias = "max")]
     pub fn infinity(self) -> Self {
         Norm { order: NormOrder::Infinity, ..self }
     }
 
-    /// The reduced axes stay with length 1.
+    /// Keeps the reduced axes with length 1.
     #[doc(alias = "keepdims")]
     pub fn keep_dims(self) -> Self {
         Norm { axes: self.axes.keep_dims(), ..self }
@@ -135,7 +137,7 @@ impl<T: Float> Finish<T> for Two {
     }
 }
 
-/// The descriptor of the greatest magnitude.
+/// The descriptor of the largest magnitude.
 #[derive(Clone, Copy)]
 struct Infinity;
 
@@ -194,7 +196,7 @@ fn total<T: Float, A: Accumulator<T>>(group: &Group<'_, T>) -> A {
     total
 }
 
-/// Finds the norm, and the number of elements with the greatest magnitude. Neither is needed if only signs matter.
+/// Finds the norm, and the number of elements with the largest magnitude. Neither is needed if only signs matter.
 impl<T: Float> Holistic<T> for NormShares {
     type Out = (f64, u128);
     type Scratch = ();
@@ -244,31 +246,34 @@ impl<T: Float, G: Float> Gradient<T, G> for NormShares {
     }
 }
 
-/// The norm over the axes given: the root of the exact sum of squares, or as [`Norm`] says.
+/// Returns the norm over the given axes.
 ///
-/// *y*<sub>k</sub> = √Σ<sub>r</sub> *x*<sub>k,r</sub>², under [`Norm::one`] Σ<sub>r</sub> |*x*<sub>k,r</sub>|,
-/// under [`Norm::infinity`] max<sub>r</sub> |*x*<sub>k,r</sub>|; for *k* over the kept axes and *r* over those that
-/// go.
+/// The norm is the root of the exact sum of squares, unless the options select another order.
 ///
-/// The squares are exact, and so is their sum; it is rounded to 53 bits with any exponent, rooted in `f64`, and
-/// rounded to the type. So no square overflows or underflows: the norm of `[3e300, 4e300]` is `5e300`. The sum of
-/// magnitudes is exact and rounded once. Neither order nor format nor threads change a bit.
+/// *y*<sub>k</sub> = √Σ<sub>r</sub> *x*<sub>k,r</sub>², for *k* over the kept axes and *r* over the reduced axes.
+/// With [`Norm::one`], it is Σ<sub>r</sub> |*x*<sub>k,r</sub>|. With [`Norm::infinity`], it is max<sub>r</sub>
+/// |*x*<sub>k,r</sub>|.
+///
+/// The squares and their sum are exact. The sum is rounded to 53 bits with an unlimited exponent, its root is computed
+/// in `f64`, and the root is rounded to the type. No square overflows or underflows: the norm of `[3e300, 4e300]` is
+/// `5e300`. The sum of magnitudes is exact and rounded once. The result is therefore bitwise identical for any order,
+/// format and number of threads.
 ///
 #[doc = said!(reduction)]
-/// The fill of the result is the norm of as many positions that hold the fill. Of
-/// [`x.stored()`](crate::Tensor::stored) the entries count alone, and the fill of the result is 0.
+/// The fill of the result is the norm of a group in which each position holds the fill. For
+/// [`x.stored()`](crate::Tensor::stored), only stored entries count, and the fill of the result is 0.
 ///
 /// # NaN
 ///
-/// A NaN gives NaN, else an infinity gives infinity. The norm of no elements is 0.
+/// A NaN yields NaN. Otherwise an infinity yields infinity. The norm of an empty group is 0.
 ///
 /// # Gradient
 ///
 /// [`grad::norm`](crate::grad::norm()).
 ///
 #[doc = said!(errors)]
-/// - `Uncountable`: a group has 2<sup>128</sup> positions or more, and a fill that is neither 0, NaN nor infinite;
-///   not under `infinity`.
+/// - `Uncountable`: a group has 2<sup>128</sup> positions or more, and the fill is finite and not 0. Not with
+///   `infinity`.
 ///
 #[doc = said!(complexity)]
 /// ```
@@ -299,19 +304,19 @@ pub fn norm<X: Operand<Elem: Float>>(x: &X, options: impl Into<Norm>) -> Result<
     }
 }
 
-/// The gradient of [`norm`].
+/// Returns the gradient of [`norm`].
 ///
-/// *dx*<sub>k,r</sub> = *x*<sub>k,r</sub> / *y*<sub>k</sub> · *dy*<sub>k</sub>, each step in `f64`, where *y* is
-/// the norm in `f64`, and 0 where it is 0. Under [`Norm::one`] *dy*<sub>k</sub> with the sign of *x*<sub>k,r</sub>,
-/// 0 of 0; under [`Norm::infinity`] the same over *m* for the *m* elements of the greatest magnitude, and 0 for the
-/// others.
+/// *dx*<sub>k,r</sub> = *x*<sub>k,r</sub> / *y*<sub>k</sub> · *dy*<sub>k</sub>, where *y* is the norm in `f64`, and 0
+/// if *y*<sub>k</sub> is 0. With [`Norm::one`], it is *dy*<sub>k</sub> with the sign of *x*<sub>k,r</sub>, and 0 if
+/// *x*<sub>k,r</sub> is 0. With [`Norm::infinity`], the *m* elements of the largest magnitude receive that value
+/// divided by *m*, and all others receive 0. Each step is computed in `f64`.
 ///
 #[doc = said!(gradient)]
 ///
 /// # NaN
 ///
-/// A NaN gives NaN: to its whole group, under `one` to itself, under `infinity` to nobody. Infinity over infinity
-/// is NaN.
+/// A NaN in a group yields NaN for the entire group. With `one`, it yields NaN only for itself. With `infinity`, no
+/// element receives NaN. Infinity over infinity is NaN.
 ///
 #[doc = said!(second_gradient)]
 ///
@@ -331,9 +336,8 @@ pub fn norm<X: Operand<Elem: Float>>(x: &X, options: impl Into<Norm>) -> Result<
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 ///
-/// Source: the derivative of [`norm`]; at 0 the subgradient 0, as
-/// [`torch.linalg.vector_norm`](https://docs.pytorch.org/docs/stable/generated/torch.linalg.vector_norm.html) has
-/// it.
+/// Source: the derivative of [`norm`]. At 0, the subgradient is 0, as in
+/// [`torch.linalg.vector_norm`](https://docs.pytorch.org/docs/stable/generated/torch.linalg.vector_norm.html).
 pub fn norm_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
     x: &X,
     upstream: &U,

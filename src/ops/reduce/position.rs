@@ -13,7 +13,7 @@ use crate::kernels::op::{GroupError, Op, Outcome};
 use crate::ops::op;
 use crate::ops::operand::Operand;
 
-/// The position if there is no element.
+/// The position for a missing element.
 const NOWHERE: u64 = u64::MAX;
 
 /// The descriptor of the positions of extremes.
@@ -77,7 +77,7 @@ impl<T: Real> Holistic<T> for ExtremePosition {
     }
 }
 
-/// The position of the least element over the axes given.
+/// Returns the position of the smallest element over the given axes.
 ///
 #[doc = said!(position)]
 ///
@@ -86,7 +86,7 @@ impl<T: Real> Holistic<T> for ExtremePosition {
 ///
 /// # NaN
 ///
-/// If there is a NaN it is the position of the first one; [`nanargmin`] leaves NaNs out.
+/// If a group has a NaN, the result is the position of its first NaN; [`nanargmin`] skips NaNs.
 ///
 /// # Gradient
 ///
@@ -94,7 +94,7 @@ impl<T: Real> Holistic<T> for ExtremePosition {
 ///
 #[doc = said!(errors)]
 /// - `Uncountable`: a group has more than 2<sup>64</sup> − 1 positions;
-/// - `EmptyGroup`: a group has no position.
+/// - `EmptyGroup`: a group is empty.
 ///
 #[doc = said!(complexity)]
 /// ```
@@ -117,7 +117,7 @@ pub fn argmin<X: Operand<Elem: Real>>(x: &X, axes: impl Into<Axes>) -> Result<X:
     holistic(x, ExtremePosition { is_greatest: false, skips_nan: false }, &axes.into())
 }
 
-/// The position of the greatest element over the axes given.
+/// Returns the position of the largest element over the given axes.
 ///
 #[doc = said!(position)]
 ///
@@ -126,7 +126,7 @@ pub fn argmin<X: Operand<Elem: Real>>(x: &X, axes: impl Into<Axes>) -> Result<X:
 ///
 /// # NaN
 ///
-/// If there is a NaN it is the position of the first one; [`nanargmax`] leaves NaNs out.
+/// If a group has a NaN, the result is the position of its first NaN; [`nanargmax`] skips NaNs.
 ///
 /// # Gradient
 ///
@@ -134,7 +134,7 @@ pub fn argmin<X: Operand<Elem: Real>>(x: &X, axes: impl Into<Axes>) -> Result<X:
 ///
 #[doc = said!(errors)]
 /// - `Uncountable`: a group has more than 2<sup>64</sup> − 1 positions;
-/// - `EmptyGroup`: a group has no position.
+/// - `EmptyGroup`: a group is empty.
 ///
 #[doc = said!(complexity)]
 /// ```
@@ -157,7 +157,7 @@ pub fn argmax<X: Operand<Elem: Real>>(x: &X, axes: impl Into<Axes>) -> Result<X:
     holistic(x, ExtremePosition { is_greatest: true, skips_nan: false }, &axes.into())
 }
 
-/// The position of the least element over the axes given.
+/// Returns the position of the smallest element over the given axes.
 ///
 #[doc = said!(position)]
 ///
@@ -166,7 +166,7 @@ pub fn argmax<X: Operand<Elem: Real>>(x: &X, axes: impl Into<Axes>) -> Result<X:
 ///
 /// # NaN
 ///
-/// NaNs are left out; a group of nothing else gives `u64::MAX`.
+/// NaNs are skipped. A group with only NaN yields `u64::MAX`.
 ///
 /// # Gradient
 ///
@@ -174,7 +174,7 @@ pub fn argmax<X: Operand<Elem: Real>>(x: &X, axes: impl Into<Axes>) -> Result<X:
 ///
 #[doc = said!(errors)]
 /// - `Uncountable`: a group has more than 2<sup>64</sup> − 1 positions;
-/// - no others: a group without a position gives `u64::MAX`.
+/// - an empty group is not an error: its result is `u64::MAX`.
 ///
 #[doc = said!(complexity)]
 /// ```
@@ -198,7 +198,7 @@ pub fn nanargmin<X: Operand<Elem: Float>>(x: &X, axes: impl Into<Axes>) -> Resul
     holistic(x, ExtremePosition { is_greatest: false, skips_nan: true }, &axes.into())
 }
 
-/// The position of the greatest element over the axes given.
+/// Returns the position of the largest element over the given axes.
 ///
 #[doc = said!(position)]
 ///
@@ -207,7 +207,7 @@ pub fn nanargmin<X: Operand<Elem: Float>>(x: &X, axes: impl Into<Axes>) -> Resul
 ///
 /// # NaN
 ///
-/// NaNs are left out; a group of nothing else gives `u64::MAX`.
+/// NaNs are skipped. A group with only NaN yields `u64::MAX`.
 ///
 /// # Gradient
 ///
@@ -215,7 +215,7 @@ pub fn nanargmin<X: Operand<Elem: Float>>(x: &X, axes: impl Into<Axes>) -> Resul
 ///
 #[doc = said!(errors)]
 /// - `Uncountable`: a group has more than 2<sup>64</sup> − 1 positions;
-/// - no others: a group without a position gives `u64::MAX`.
+/// - an empty group is not an error: its result is `u64::MAX`.
 ///
 #[doc = said!(complexity)]
 /// ```

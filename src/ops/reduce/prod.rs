@@ -87,31 +87,31 @@ impl<T: Real, G: Float> GroupGradient<T, G> for ProdShares {
     }
 }
 
-/// The product over the axes given.
+/// Returns the product over the given axes.
 ///
-/// *y*<sub>k</sub> = Π<sub>r</sub> *x*<sub>k,r</sub>, for *k* over the kept axes and *r* over those that go.
+/// *y*<sub>k</sub> = Π<sub>r</sub> *x*<sub>k,r</sub>, for *k* over the kept axes and *r* over the reduced axes.
 ///
-/// Floats and complex numbers keep their type. Integers are multiplied exactly, signed ones to an `i64`, unsigned ones
-/// and `bool` to a `u64`; a zero makes zero, whatever the others would. Both parts of complex numbers are made of
-/// products and sums as `*` has them, each of which is rounded as below.
+/// Floats and complex numbers keep their type. Integers are multiplied exactly: signed integers to an `i64`, unsigned
+/// integers and `bool` to a `u64`. A zero makes the product zero, whatever the other factors are. The parts of a
+/// complex product are sums of products, as for `*`, and each operation is rounded as below.
 ///
 #[doc = said!(prod_numbers)]
 ///
 #[doc = said!(reduction)]
-/// The fill of the result is the fill of `x` to the power of the number of positions of a group, by squares.
+/// The fill of the result is the fill of `x` to the power of the number of positions of a group, by repeated squaring.
 #[doc = said!(prod_fill)]
 ///
 /// # NaN
 ///
-/// A NaN gives NaN; [`nanprod`] leaves NaNs out. Zero times infinity is NaN. A product that is zero has the sign that
-/// the signs of all factors make.
+/// A NaN yields NaN; [`nanprod`] skips NaNs. Zero times infinity is NaN. The sign of a zero product is the product of
+/// the signs of all factors.
 ///
 /// # Gradient
 ///
 /// [`grad::prod`](crate::grad::prod()).
 ///
 #[doc = said!(errors)]
-/// - `Overflow`: a product of integers does not fit 64 bits; the cell is named;
+/// - `Overflow`: a product of integers does not fit 64 bits; the error reports the output element;
 /// - `Uncountable`: a group of a sparse tensor has 2<sup>128</sup> positions or more.
 ///
 /// # Complexity
@@ -136,15 +136,15 @@ impl<T: Real, G: Float> GroupGradient<T, G> for ProdShares {
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 ///
-/// Definition: [`numpy.prod`](https://numpy.org/doc/stable/reference/generated/numpy.prod.html), whose order of
-/// products is another.
+/// Definition: [`numpy.prod`](https://numpy.org/doc/stable/reference/generated/numpy.prod.html), which multiplies in
+/// another order.
 #[doc(alias = "numpy.prod")]
 #[doc(alias = "product")]
 pub fn prod<X: Operand<Elem: Ring>>(x: &X, axes: impl Into<Axes>) -> Result<X::Reduced<<X::Elem as Ring>::Sum>> {
     holistic(x, Prod { skips_nan: false }, &axes.into())
 }
 
-/// The gradient of [`prod`]: to each element the product of all others.
+/// Returns the gradient of [`prod`]: the product of all other elements of the group.
 ///
 #[doc = said!(prod_gradient)]
 ///
@@ -152,17 +152,18 @@ pub fn prod<X: Operand<Elem: Ring>>(x: &X, axes: impl Into<Axes>) -> Result<X::R
 ///
 /// # NaN
 ///
-/// A NaN gives NaN to all others of its group.
+/// A NaN yields NaN for all other elements of its group.
 ///
 #[doc = said!(second_gradient)]
 ///
 /// # Errors
 ///
-/// Those of [`prod`] but for overflows, and `ShapeMismatch` where `upstream` has another shape than the forward result.
+/// The errors of [`prod`] except overflows, and `ShapeMismatch` if `upstream` does not have the shape of the forward
+/// result.
 ///
 /// # Complexity
 ///
-/// That of [`prod`], and of a long group as much for each halving, at most 128 times.
+/// The cost of [`prod`]. For a long group, the same cost again per halving, at most 128 times.
 ///
 /// # Examples
 ///
@@ -185,30 +186,30 @@ pub fn prod_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
     group_gradient(x, ProdShares { skips_nan: false }, upstream, &axes.into())
 }
 
-/// The product over the axes given, of the elements that are not NaN.
+/// Returns the product over the given axes, ignoring NaN.
 ///
-/// *y*<sub>k</sub> = Π<sub>r</sub> *x*<sub>k,r</sub>, for *k* over the kept axes and *r* over those that go.
+/// *y*<sub>k</sub> = Π<sub>r</sub> *x*<sub>k,r</sub>, for *k* over the kept axes and *r* over the reduced axes.
 ///
-/// A NaN is a factor 1, at its position.
+/// A NaN is a factor of 1 at its position.
 ///
 #[doc = said!(prod_numbers)]
 ///
 #[doc = said!(reduction)]
-/// The fill of the result is the fill of `x` to the power of the number of positions of a group, by squares; 1 where it
-/// is NaN.
+/// The fill of the result is the fill of `x` to the power of the number of positions of a group, by repeated squaring.
+/// It is 1 if the fill of `x` is NaN.
 #[doc = said!(prod_fill)]
 ///
 /// # NaN
 ///
-/// NaNs are left out; a group of nothing else gives 1. Zero times infinity is NaN. A product that is zero has the sign
-/// that the signs of all factors make.
+/// NaNs are skipped. A group with only NaN yields 1. Zero times infinity is NaN. The sign of a zero product is the
+/// product of the signs of all factors.
 ///
 /// # Gradient
 ///
 /// [`grad::nanprod`](crate::grad::nanprod()).
 ///
 #[doc = said!(errors)]
-/// - `Overflow`: a product of integers does not fit 64 bits; the cell is named;
+/// - `Overflow`: a product of integers does not fit 64 bits; the error reports the output element;
 /// - `Uncountable`: a group of a sparse tensor has 2<sup>128</sup> positions or more.
 ///
 /// # Complexity
@@ -233,15 +234,15 @@ pub fn prod_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 ///
-/// Definition: [`numpy.nanprod`](https://numpy.org/doc/stable/reference/generated/numpy.nanprod.html), whose order of
-/// products is another.
+/// Definition: [`numpy.nanprod`](https://numpy.org/doc/stable/reference/generated/numpy.nanprod.html), which multiplies
+/// in another order.
 #[doc(alias = "numpy.nanprod")]
 #[doc(alias = "product")]
 pub fn nanprod<X: Operand<Elem: Float>>(x: &X, axes: impl Into<Axes>) -> Result<X::Reduced<<X::Elem as Ring>::Sum>> {
     holistic(x, Prod { skips_nan: true }, &axes.into())
 }
 
-/// The gradient of [`nanprod`]: to each element the product of all others.
+/// Returns the gradient of [`nanprod`]: the product of all other elements of the group.
 ///
 #[doc = said!(prod_gradient)]
 ///
@@ -255,12 +256,12 @@ pub fn nanprod<X: Operand<Elem: Float>>(x: &X, axes: impl Into<Axes>) -> Result<
 ///
 /// # Errors
 ///
-/// Those of [`nanprod`] but for overflows, and `ShapeMismatch` where `upstream` has another shape than the forward
+/// The errors of [`nanprod`] except overflows, and `ShapeMismatch` if `upstream` does not have the shape of the forward
 /// result.
 ///
 /// # Complexity
 ///
-/// That of [`nanprod`], and of a long group as much for each halving, at most 128 times.
+/// The cost of [`nanprod`]. For a long group, the same cost again per halving, at most 128 times.
 ///
 /// # Examples
 ///

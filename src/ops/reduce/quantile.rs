@@ -18,7 +18,9 @@ use crate::ops::reduce::Nanmedian;
 
 pub use crate::kernels::rank::QuantileMethod;
 
-/// The options of [`quantile`], [`nanquantile`] and their gradients; plain axes convert to it.
+/// The options of [`quantile`] and [`nanquantile`]; plain axes convert to it.
+///
+/// Their gradients have the same options.
 ///
 /// # Examples
 ///
@@ -43,7 +45,9 @@ pub struct Quantile {
 }
 
 impl Quantile {
-    /// The quantile over `axes`: what lies in proportion between two elements, the gradient spread over equals.
+    /// Returns options for the quantile over `axes`.
+    ///
+    /// A quantile between two elements is interpolated linearly. Equal elements share the gradient.
     pub fn over(axes: impl Into<Axes>) -> Self {
         Quantile { axes: axes.into(), method: QuantileMethod::default(), rule: MedianGradient::default() }
     }
@@ -54,13 +58,15 @@ impl Quantile {
         Quantile { method, ..self }
     }
 
-    /// The reduced axes stay with length 1.
+    /// Keeps the reduced axes with length 1.
     #[doc(alias = "keepdims")]
     pub fn keep_dims(self) -> Self {
         Quantile { axes: self.axes.keep_dims(), ..self }
     }
 
-    /// The gradient goes to the elements at the ranks, not to all that are equal to them.
+    /// Passes the gradient only to the elements at the ranks.
+    ///
+    /// Other elements that are equal to these receive 0.
     pub fn first(self) -> Self {
         Quantile { rule: MedianGradient::First, ..self }
     }
@@ -188,27 +194,30 @@ impl<T: Real, G: Float> Gradient<T, G> for QuantileShares {
     }
 }
 
-/// The median over the axes given: [`nanmedian`](crate::nanmedian()), but a NaN in a group gives NaN.
+/// Returns the median over the given axes.
+///
+/// The result is the same as for [`nanmedian`](crate::nanmedian()), except that a NaN in a group yields NaN.
 ///
 /// *y*<sub>k</sub> = (*s*<sub>⌊(n−1)/2⌋</sub> + *s*<sub>⌊n/2⌋</sub>) / 2, where *s*<sub>0</sub> ≤ … ≤
-/// *s*<sub>n−1</sub> are the *x*<sub>k,r</sub>, for *k* over the kept axes and *r* over those that go.
+/// *s*<sub>n−1</sub> are the *x*<sub>k,r</sub>, for *k* over the kept axes and *r* over the reduced axes.
 ///
-/// Types, and what happens between the two values in the middle, are those of [`nanmedian`](crate::nanmedian()), and so
-/// are its options: under [`Nanmedian::lower`] this is `torch.median`.
+/// Types, options and the rule for the two middle values are the same as for [`nanmedian`](crate::nanmedian()). With
+/// [`Nanmedian::lower`], this is `torch.median`.
 ///
 #[doc = said!(reduction)]
 #[doc = said!(quantile_fill)]
 ///
 /// # NaN
 ///
-/// A NaN, stored or as the fill of a gap, gives NaN, and so do no elements at all, and −∞ and ∞ in the middle.
+/// A NaN yields NaN, stored or as the fill of an unstored position. An empty group yields NaN, and so do middle values
+/// of −∞ and ∞.
 ///
 /// # Gradient
 ///
 /// [`grad::median`](crate::grad::median()).
 ///
 #[doc = said!(errors)]
-/// - no others: groups of more positions than can be counted have a median.
+/// - a group with more positions than can be counted is not an error.
 ///
 /// # Complexity
 ///
@@ -241,16 +250,19 @@ pub fn median<X: Operand<Elem: Real>>(
     holistic(x, QuantileRanks::median(&options), &options.axes)
 }
 
-/// The gradient of [`median`]: that of [`nanmedian`](crate::nanmedian()), but 0 where a NaN made the median NaN.
+/// Returns the gradient of [`median`]: see [`grad::nanmedian`](crate::grad::nanmedian()).
 ///
-/// *dx*<sub>k,r</sub> as of [`grad::nanmedian`](crate::grad::nanmedian()), whose options say who receives.
+/// Unlike there, each element receives 0 if a NaN makes the median NaN.
+///
+/// *dx*<sub>k,r</sub> is the same as in [`grad::nanmedian`](crate::grad::nanmedian()), whose options select the
+/// elements that receive a gradient.
 ///
 #[doc = said!(gradient)]
-/// Positions that are not stored count among the equal ones, and their share is dropped.
+/// Unstored positions count among the equal elements, and their gradient is dropped.
 ///
 /// # NaN
 ///
-/// A group with a NaN receives 0 everywhere, or under [`Nanmedian::spread_nan`] an equal share everywhere.
+/// In a group with a NaN, each element receives 0, or an equal part of the gradient with [`Nanmedian::spread_nan`].
 ///
 #[doc = said!(second_gradient)]
 ///
@@ -293,10 +305,11 @@ fn checked<O: Op>(op: O, q: f64) -> Result<O> {
     Err(Error::Argument { operation: op.name(), why: format!("q is {q:?}, not from 0 to 1") })
 }
 
-/// The quantile at `q`, from 0 to 1, over the axes given.
+/// Returns the quantile at `q` over the given axes.
 ///
-/// *y*<sub>k</sub> = *s*<sub>⌊h⌋</sub> + (*s*<sub>⌈h⌉</sub> − *s*<sub>⌊h⌋</sub>) *t*, where *h* = *q* (*n* − 1), *t* =
-/// *h* − ⌊*h*⌋, and *s*<sub>0</sub> ≤ … are the n elements of a group in order.
+/// *y*<sub>k</sub> = *s*<sub>⌊h⌋</sub> + (*s*<sub>⌈h⌉</sub> − *s*<sub>⌊h⌋</sub>) *t*, where *h* = *q*
+/// (*n* − 1), *t* = *h* − ⌊*h*⌋, and *s*<sub>0</sub> ≤ … are the n elements of a group in order. `q` is
+/// from 0 to 1.
 ///
 #[doc = said!(quantile_numbers)]
 ///
@@ -305,7 +318,7 @@ fn checked<O: Op>(op: O, q: f64) -> Result<O> {
 ///
 /// # NaN
 ///
-/// A NaN gives NaN, and so do no elements at all; [`nanquantile`] leaves NaNs out. Between −∞ and ∞ there is NaN.
+/// A NaN or an empty group yields NaN; [`nanquantile`] skips NaNs. A quantile between −∞ and ∞ is NaN.
 ///
 /// # Gradient
 ///
@@ -317,7 +330,7 @@ fn checked<O: Op>(op: O, q: f64) -> Result<O> {
 ///
 /// # Complexity
 ///
-/// By selection, as [`nanmedian`](crate::nanmedian()).
+/// The same as [`nanmedian`](crate::nanmedian()), by selection.
 ///
 /// # Examples
 ///
@@ -334,7 +347,7 @@ fn checked<O: Op>(op: O, q: f64) -> Result<O> {
 /// ```
 ///
 /// Definition: [`numpy.quantile`](https://numpy.org/doc/stable/reference/generated/numpy.quantile.html), which rounds
-/// on the way.
+/// intermediate results.
 #[doc(alias = "numpy.quantile")]
 #[doc(alias = "percentile")]
 pub fn quantile<X: Operand<Elem: Real>>(
@@ -346,24 +359,25 @@ pub fn quantile<X: Operand<Elem: Real>>(
     holistic(x, checked(QuantileRanks { rule: Rule::At(q, method), skips_nan: false }, q)?, &axes)
 }
 
-/// The gradient of [`quantile`]: shared by the elements that it was made of.
+/// Returns the gradient of [`quantile`], divided among the elements that it depends on.
 ///
 #[doc = said!(quantile_gradient)]
 ///
 #[doc = said!(gradient)]
-/// Positions that are not stored count among the equal ones (2<sup>64</sup> − 1 at most), and their share is
+/// Unstored positions count among the equal elements, at most 2<sup>64</sup> − 1 of them, and their gradient is
 /// dropped.
 ///
 /// # NaN
 ///
-/// A group with a NaN receives 0 everywhere.
+/// In a group with a NaN, each element receives 0.
 ///
 #[doc = said!(second_gradient)]
 ///
 /// # Errors
 ///
-/// Those of [`quantile`], `ShapeMismatch` where `upstream` has another shape than the forward result, and under `first`
-/// `Uncountable` where a group has more than 2<sup>64</sup> − 1 positions.
+/// - the errors of [`quantile`];
+/// - `ShapeMismatch`: `upstream` does not have the shape of the forward result;
+/// - `Uncountable`: with `first`, a group has more than 2<sup>64</sup> − 1 positions.
 ///
 /// # Complexity
 ///
@@ -394,10 +408,11 @@ pub fn quantile_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
     gradient(x, op, upstream, &axes)
 }
 
-/// The quantile at `q`, from 0 to 1, over the axes given, of the elements that are not NaN.
+/// Returns the quantile at `q` over the given axes, ignoring NaN.
 ///
-/// *y*<sub>k</sub> = *s*<sub>⌊h⌋</sub> + (*s*<sub>⌈h⌉</sub> − *s*<sub>⌊h⌋</sub>) *t*, where *h* = *q* (*m* − 1), *t* =
-/// *h* − ⌊*h*⌋, and *s*<sub>0</sub> ≤ … are the m elements of a group in order.
+/// *y*<sub>k</sub> = *s*<sub>⌊h⌋</sub> + (*s*<sub>⌈h⌉</sub> − *s*<sub>⌊h⌋</sub>) *t*, where *h* = *q*
+/// (*m* − 1), *t* = *h* − ⌊*h*⌋, and *s*<sub>0</sub> ≤ … are the m elements of a group that are not NaN, in
+/// order. `q` is from 0 to 1.
 ///
 #[doc = said!(quantile_numbers)]
 ///
@@ -406,7 +421,7 @@ pub fn quantile_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
 ///
 /// # NaN
 ///
-/// NaNs are left out; a group of nothing else gives NaN. Between −∞ and ∞ there is NaN.
+/// NaNs are skipped. A group with only NaN yields NaN. A quantile between −∞ and ∞ is NaN.
 ///
 /// # Gradient
 ///
@@ -418,7 +433,7 @@ pub fn quantile_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
 ///
 /// # Complexity
 ///
-/// By selection, as [`nanmedian`](crate::nanmedian()).
+/// The same as [`nanmedian`](crate::nanmedian()), by selection.
 ///
 /// # Examples
 ///
@@ -435,7 +450,7 @@ pub fn quantile_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
 /// ```
 ///
 /// Definition: [`numpy.nanquantile`](https://numpy.org/doc/stable/reference/generated/numpy.nanquantile.html), which
-/// rounds on the way.
+/// rounds intermediate results.
 #[doc(alias = "numpy.nanquantile")]
 #[doc(alias = "percentile")]
 pub fn nanquantile<X: Operand<Elem: Real>>(
@@ -447,24 +462,25 @@ pub fn nanquantile<X: Operand<Elem: Real>>(
     holistic(x, checked(QuantileRanks { rule: Rule::At(q, method), skips_nan: true }, q)?, &axes)
 }
 
-/// The gradient of [`nanquantile`]: shared by the elements that it was made of.
+/// Returns the gradient of [`nanquantile`], divided among the elements it depends on.
 ///
 #[doc = said!(quantile_gradient)]
 ///
 #[doc = said!(gradient)]
-/// Positions that are not stored count among the equal ones (2<sup>64</sup> − 1 at most), and their share is
+/// Unstored positions count among the equal elements, at most 2<sup>64</sup> − 1 of them, and their gradient is
 /// dropped.
 ///
 /// # NaN
 ///
-/// A NaN receives 0; a group of nothing else receives 0 everywhere.
+/// A NaN receives 0. In a group with only NaN, each element receives 0.
 ///
 #[doc = said!(second_gradient)]
 ///
 /// # Errors
 ///
-/// Those of [`nanquantile`], `ShapeMismatch` where `upstream` has another shape than the forward result, and under
-/// `first` `Uncountable` where a group has more than 2<sup>64</sup> − 1 positions.
+/// - the errors of [`nanquantile`];
+/// - `ShapeMismatch`: `upstream` does not have the shape of the forward result;
+/// - `Uncountable`: with `first`, a group has more than 2<sup>64</sup> − 1 positions.
 ///
 /// # Complexity
 ///

@@ -70,7 +70,7 @@ impl Ranking {
     }
 }
 
-/// Applies `of` to the element at each rank along an axis, with its position; to `None` if there is no such element.
+/// Applies `of` to the element at each rank along an axis, with its position; to `None` if the element is missing.
 pub(super) fn rank<X: Operand<Elem: Real>, U: Plain>(
     x: &X,
     ranking: &Ranking,

@@ -120,30 +120,31 @@ impl<T: Element, G: Float> Gradient<T, G> for SumShares {
     }
 }
 
-/// The exact sum over the axes given, rounded once.
+/// Returns the exact sum over the given axes, rounded once.
 ///
-/// *y*<sub>k</sub> = Σ<sub>r</sub> *x*<sub>k,r</sub>, for *k* over the kept axes and *r* over the reduced ones.
+/// *y*<sub>k</sub> = Σ<sub>r</sub> *x*<sub>k,r</sub>, for *k* over the kept axes and *r* over the reduced axes.
 ///
-/// The sum of floats is the real number, rounded once to the element type: no order of the elements, no format and
-/// no number of threads changes a bit of it, nothing overflows on the way (`[MAX, MAX, -MAX]` has the sum `MAX`),
-/// and `[1e100, 1.0, -1e100]` has the sum 1.0. A zero is `+0.0`. Signed integers give `i64`, unsigned ones and
-/// `bool` `u64`.
+/// The sum of floats is exact and is rounded once to the element type. It is bitwise identical for any order of the
+/// elements, any format and any number of threads. No intermediate sum overflows: `[MAX, MAX, -MAX]` has the sum `MAX`.
+/// No digit is lost: `[1e100, 1.0, -1e100]` has the sum 1.0. A zero is `+0.0`. Signed integers give `i64`; unsigned
+/// integers and `bool` give `u64`.
 ///
 #[doc = said!(reduction)]
-/// The fill of the result is that of `x` times the number of positions of a group. Of
-/// [`x.stored()`](crate::Tensor::stored) the entries count alone, and the fill of the result is 0.
+/// The fill of the result is the fill of `x` times the number of positions of a group. For
+/// [`x.stored()`](crate::Tensor::stored), only stored entries count, and the fill of the result is 0.
 ///
 /// # NaN
 ///
-/// A NaN gives NaN, and so do infinities of both signs; those of one sign give it. [`nansum`] leaves NaNs out.
+/// A NaN yields NaN, and infinities of both signs yield NaN. Infinities of one sign yield that infinity. [`nansum`]
+/// skips NaNs.
 ///
 /// # Gradient
 ///
 /// [`grad::sum`](crate::grad::sum()).
 ///
 #[doc = said!(errors)]
-/// - `Overflow`: a sum of integers does not fit 64 bits; the cell is named;
-/// - `Uncountable`: a group has 2<sup>128</sup> positions or more, and a fill that is neither 0, NaN nor infinite.
+/// - `Overflow`: a sum of integers does not fit 64 bits; the error reports the output element;
+/// - `Uncountable`: a group has 2<sup>128</sup> positions or more, and the fill is finite and not 0.
 ///
 #[doc = said!(complexity)]
 /// ```
@@ -170,25 +171,25 @@ pub fn sum<X: Operand<Elem: Ring>>(x: &X, axes: impl Into<Axes>) -> Result<X::Re
     fold(x, Totals(Sum::<false>), &axes.into())
 }
 
-/// The exact sum over the axes given, of the elements that are not NaN.
+/// Returns the exact sum over the given axes, ignoring NaN.
 ///
-/// *y*<sub>k</sub> = Σ<sub>r</sub> *x*<sub>k,r</sub> over all *r* with *x*<sub>k,r</sub> ≠ NaN; exact and rounded
-/// once, as [`sum`].
+/// *y*<sub>k</sub> = Σ<sub>r</sub> *x*<sub>k,r</sub> over all *r* with *x*<sub>k,r</sub> ≠ NaN. The sum is exact and
+/// rounded once, as in [`sum`].
 ///
 #[doc = said!(reduction)]
-/// The fill of the result is that of `x` times the number of positions of a group, 0 where it is NaN. Of
-/// [`x.stored()`](crate::Tensor::stored) the entries count alone, and the fill of the result is 0.
+/// The fill of the result is the fill of `x` times the number of positions of a group, or 0 if the fill of `x` is NaN.
+/// For [`x.stored()`](crate::Tensor::stored), only stored entries count, and the fill of the result is 0.
 ///
 /// # NaN
 ///
-/// NaNs are left out; a group of nothing else has the sum 0. Infinities of both signs give NaN.
+/// NaNs are skipped. A group with only NaN has the sum 0. Infinities of both signs yield NaN.
 ///
 /// # Gradient
 ///
 /// [`grad::nansum`](crate::grad::nansum()).
 ///
 #[doc = said!(errors)]
-/// - `Uncountable`: as of [`sum`].
+/// - `Uncountable`: as in [`sum`].
 ///
 #[doc = said!(complexity)]
 /// ```
@@ -208,21 +209,22 @@ pub fn nansum<X: Operand<Elem: Float>>(x: &X, axes: impl Into<Axes>) -> Result<X
     fold(x, Totals(Sum::<true>), &axes.into())
 }
 
-/// The mean over the axes given: the exact sum over the number of elements, rounded once.
+/// Returns the mean over the given axes: the exact sum divided by the count.
 ///
-/// *y*<sub>k</sub> = Σ<sub>r</sub> *x*<sub>k,r</sub> / *n*, for *k* over the kept axes and *r* over the *n*
-/// positions of the reduced ones.
+/// *y*<sub>k</sub> = Σ<sub>r</sub> *x*<sub>k,r</sub> / *n*, for *k* over the kept axes and *r* over the *n* positions
+/// of the reduced axes.
 ///
-/// So the mean of a constant is that constant, a mean lies between the least and the greatest element, and
-/// `[MAX, MAX]` has the mean `MAX`. Floats and complex numbers keep their type, integers and `bool` give `f64`.
+/// The quotient is rounded once. The mean of a constant is therefore that constant, a mean lies between the smallest
+/// and the largest element, and `[MAX, MAX]` has the mean `MAX`. Floats and complex numbers keep their type; integers
+/// and `bool` give `f64`.
 ///
 #[doc = said!(reduction)]
-/// The fill of the result is the fill of `x` as a mean. Of [`x.stored()`](crate::Tensor::stored) the entries count
-/// alone, in sum and number, and the fill of the result is NaN.
+/// The fill of the result is the mean of the fill of `x`. For [`x.stored()`](crate::Tensor::stored), only stored
+/// entries count in the sum and in the count, and the fill of the result is NaN.
 ///
 /// # NaN
 ///
-/// A NaN gives NaN, and so do infinities of both signs, and no elements at all. [`nanmean`] leaves NaNs out.
+/// A NaN, infinities of both signs, and an empty group yield NaN. [`nanmean`] skips NaNs.
 ///
 /// # Gradient
 ///
@@ -255,24 +257,25 @@ pub fn mean<X: Operand<Elem: Ring>>(x: &X, axes: impl Into<Axes>) -> Result<X::R
     fold(x, Totals(Mean::<false>), &axes.into())
 }
 
-/// The mean over the axes given, of the elements that are not NaN: their exact sum over their number, rounded once.
+/// Returns the mean over the given axes, ignoring NaN.
 ///
 /// *y*<sub>k</sub> = Σ<sub>r</sub> *x*<sub>k,r</sub> / *m* over the *m* positions *r* with *x*<sub>k,r</sub> ≠ NaN.
+/// The sum is exact, and the quotient is rounded once.
 ///
 #[doc = said!(reduction)]
-/// The fill of the result is the fill of `x`. Of [`x.stored()`](crate::Tensor::stored) the entries count alone, and
+/// The fill of the result is the fill of `x`. For [`x.stored()`](crate::Tensor::stored), only stored entries count, and
 /// the fill of the result is NaN.
 ///
 /// # NaN
 ///
-/// NaNs are left out, of the sum and of the number; a group of nothing else gives NaN.
+/// NaNs are skipped in the sum and in the count. A group with only NaN yields NaN.
 ///
 /// # Gradient
 ///
 /// [`grad::nanmean`](crate::grad::nanmean()).
 ///
 #[doc = said!(errors)]
-/// - `Uncountable`: as of [`mean`].
+/// - `Uncountable`: as in [`mean`].
 ///
 #[doc = said!(complexity)]
 /// ```
@@ -292,7 +295,7 @@ pub fn nanmean<X: Operand<Elem: Float>>(x: &X, axes: impl Into<Axes>) -> Result<
     fold(x, Totals(Mean::<true>), &axes.into())
 }
 
-/// The gradient of [`sum`]: every entry receives the gradient of the cell that it was summed into.
+/// Returns the gradient of [`sum`]: each entry receives the gradient of its group.
 ///
 /// *dx*<sub>k,r</sub> = *dy*<sub>k</sub>
 ///
@@ -331,9 +334,9 @@ pub fn sum_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
     spread(x, upstream, &axes.into())
 }
 
-/// The gradient of [`nansum`]: every entry that is not NaN receives the gradient of its cell, a NaN 0.
+/// Returns the gradient of [`nansum`]: the gradient of the group; a NaN receives 0.
 ///
-/// *dx*<sub>k,r</sub> = *dy*<sub>k</sub> where *x*<sub>k,r</sub> ≠ NaN, else 0
+/// *dx*<sub>k,r</sub> = *dy*<sub>k</sub> if *x*<sub>k,r</sub> ≠ NaN, otherwise 0
 ///
 #[doc = said!(gradient)]
 ///
@@ -367,11 +370,11 @@ pub fn nansum_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
     gradient(x, SumShares { is_mean: false, skips_nan: true }, upstream, &axes.into())
 }
 
-/// The gradient of [`mean`]: every entry receives its share of the gradient of its cell.
+/// Returns the gradient of [`mean`]: the gradient of the group divided by its size.
 ///
 /// *dx*<sub>k,r</sub> = *dy*<sub>k</sub> / *n*, rounded once
 ///
-/// For [`x.stored()`](crate::Tensor::stored) *n* is the number of entries of the group.
+/// For [`x.stored()`](crate::Tensor::stored), *n* is the number of entries of the group.
 ///
 #[doc = said!(gradient)]
 ///
@@ -406,10 +409,10 @@ pub fn mean_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
     gradient(x, SumShares { is_mean: true, skips_nan: false }, upstream, &axes.into())
 }
 
-/// The gradient of [`nanmean`]: every entry that is not NaN receives its share of the gradient of its cell.
+/// Returns the gradient of [`nanmean`], divided among the elements that are not NaN.
 ///
-/// *dx*<sub>k,r</sub> = *dy*<sub>k</sub> / *m* where *x*<sub>k,r</sub> ≠ NaN, rounded once, else 0; *m* elements of
-/// the group are not NaN.
+/// *dx*<sub>k,r</sub> = *dy*<sub>k</sub> / *m*, rounded once, if *x*<sub>k,r</sub> ≠ NaN, otherwise 0. Here *m* is
+/// the number of elements of the group that are not NaN.
 ///
 #[doc = said!(gradient)]
 ///

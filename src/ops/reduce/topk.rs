@@ -9,7 +9,7 @@ use crate::kernels::extreme::missing;
 use crate::ops::op;
 use crate::ops::operand::Operand;
 
-/// The position if there is no element.
+/// The position for a missing element.
 const NOWHERE: u64 = u64::MAX;
 
 /// Returns the value of a rank without an element.
@@ -32,24 +32,24 @@ fn position<T: Real>(found: Option<(T, u64)>) -> u64 {
     found.map_or(NOWHERE, |(_, position)| position)
 }
 
-/// The `k` greatest elements along an axis, from the greatest down.
+/// Returns the `k` largest elements along an axis, in decreasing order.
 ///
-/// *y*<sub>…j…</sub> is the element of rank *j* among those of *x*<sub>…r…</sub> that are not NaN; of equal ones, as
-/// zeros of both signs are, the first position comes first.
+/// *y*<sub>…j…</sub> is the element of rank *j* among the elements *x*<sub>…r…</sub> that are not NaN. Equal
+/// elements are ranked by position. Zeros of both signs are equal.
 ///
 /// # Shapes
 ///
-/// That of `x`, with length `k` on the axis. The result has the format, index type and element type of `x`.
+/// The result has the shape of `x`, with length `k` on the axis. It has the format, index type and element type of `x`.
 ///
 /// # Implicit values
 ///
-/// Positions that are not stored count with the fill: a group with an entry stores `k` results, the others hold the
-/// fill. Of [`x.stored()`](crate::Tensor::stored) a group stores as many results as it has entries, `k` at most; behind
-/// them stands the fill of `x`.
+/// Unstored positions count with the fill as their value. A group with an entry stores `k` results; all other groups
+/// hold the fill. For [`x.stored()`](crate::Tensor::stored), a group stores one result per entry, at most `k`, and the
+/// fill of `x` follows.
 ///
 /// # NaN
 ///
-/// NaNs are left out; where there are fewer than `k` numbers, NaN stands behind them. Elements are moved bit for bit.
+/// NaNs are skipped. If a group has fewer than `k` numbers, NaN follows them. Elements are bitwise unchanged.
 ///
 /// # Gradient
 ///
@@ -57,16 +57,17 @@ fn position<T: Real>(found: Option<(T, u64)>) -> u64 {
 ///
 /// # Errors
 ///
-/// - `AxisOutOfRange`: there is no such axis;
-/// - `Argument`: the operand is grouped by labels, and not an axis;
-/// - `Argument`: the axis has fewer than `k` positions, and the type no NaN;
-/// - `FillVaries`: it has fewer than `k`, and a group without an entry would hold the fill, and NaN behind it;
-/// - `AxisTooLong`: the index type does not hold `k`;
+/// - `AxisOutOfRange`: `x` does not have the axis;
+/// - `Argument`: the operand is grouped by labels instead of an axis;
+/// - `Argument`: the axis has fewer than `k` positions, and the element type does not have NaN;
+/// - `FillVaries`: the axis has fewer than `k` positions, and a group without entries would hold the fill followed by
+///   NaN;
+/// - `AxisTooLong`: `k` does not fit the index type;
 /// - `TooLarge`: the result needs more than the larger of 1 GiB and 16 times the input.
 ///
 /// # Complexity
 ///
-/// O(nnz + groups · k log k); where the axis is not the last, the entries are brought together by one sort.
+/// O(nnz + groups · k log k). Unless the axis is the last axis, the entries are sorted once.
 ///
 /// # Examples
 ///
@@ -85,7 +86,8 @@ fn position<T: Real>(found: Option<(T, u64)>) -> u64 {
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 ///
-/// Definition: [`torch.topk`](https://docs.pytorch.org/docs/stable/generated/torch.topk.html), without the NaNs.
+/// Definition: [`torch.topk`](https://docs.pytorch.org/docs/stable/generated/torch.topk.html), except that NaNs are
+/// skipped.
 #[doc(alias = "torch.topk")]
 #[doc(alias = "largest")]
 #[doc(alias = "partition")]
@@ -95,28 +97,30 @@ pub fn topk<X: Operand<Elem: Real>>(x: &X, k: usize, axis: impl Position) -> Res
     X::restore(rank(x, &ranking, element)?)
 }
 
-/// [`topk`] with the position on the axis of each of them, of arrays and stored views.
+/// Returns the elements of [`topk`] and their positions on the axis.
+///
+/// The operand is an array or a stored view.
 ///
 /// # Shapes
 ///
-/// Both results have the shape of that of [`topk`]; the positions are `u64`.
+/// Both results have the shape of the result of [`topk`]. The positions are `u64`.
 ///
 /// # Implicit values
 ///
-/// Only entries have a place in an order: the whole of a sparse tensor is refused, and `x.stored()` has a result for
-/// each of them, up to `k` a group. Behind them stand the fill of `x` and `u64::MAX`.
+/// Only stored entries have positions, so a sparse tensor is an error. For `x.stored()`, there is one result per entry,
+/// at most `k` per group. The fill of `x` follows the elements, and `u64::MAX` follows the positions.
 ///
 /// # NaN
 ///
-/// As in [`topk`]; the position of no element is `u64::MAX`.
+/// As in [`topk`]. A missing element has the position `u64::MAX`.
 ///
 /// # Gradient
 ///
-/// [`grad::topk`](crate::grad::topk()), of the elements; positions are constant almost everywhere.
+/// [`grad::topk`](crate::grad::topk()) of the elements. Positions are constant almost everywhere.
 ///
 /// # Errors
 ///
-/// Those of [`topk`], and `Argument` for the whole of a sparse tensor.
+/// The errors of [`topk`], and `Argument` for a sparse tensor that is not a stored view.
 ///
 /// # Complexity
 ///
@@ -135,7 +139,8 @@ pub fn topk<X: Operand<Elem: Real>>(x: &X, k: usize, axis: impl Position) -> Res
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 ///
-/// Definition: [`torch.topk`](https://docs.pytorch.org/docs/stable/generated/torch.topk.html), without the NaNs.
+/// Definition: [`torch.topk`](https://docs.pytorch.org/docs/stable/generated/torch.topk.html), except that NaNs are
+/// skipped.
 #[allow(clippy::type_complexity)] // a pair of results of ordinary types
 pub fn topk_index<X: Operand<Elem: Real>>(
     x: &X,
@@ -147,18 +152,20 @@ pub fn topk_index<X: Operand<Elem: Real>>(
     Ok((X::restore(elements)?, X::restore(positions)?))
 }
 
-/// The positions of the elements along an axis, in increasing order of the elements, of arrays and stored views.
+/// Returns the positions along an axis, in increasing order of the elements.
 ///
-/// Equal elements, as zeros of both signs are, stay in order.
+/// The operand is an array or a stored view.
+///
+/// Equal elements keep their order. Zeros of both signs are equal.
 ///
 /// # Shapes
 ///
-/// That of `x`; the elements are `u64`.
+/// The result has the shape of `x`, and `u64` elements.
 ///
 /// # Implicit values
 ///
-/// Only entries have a place in an order: the whole of a sparse tensor is refused, and of `x.stored()` the first
-/// results of a group are the positions of its entries. Behind them stands the fill, `u64::MAX`.
+/// Only stored entries have positions, so a sparse tensor is an error. For `x.stored()`, the first results of a group
+/// are the positions of its entries. The fill, `u64::MAX`, follows them.
 ///
 /// # NaN
 ///
@@ -170,9 +177,9 @@ pub fn topk_index<X: Operand<Elem: Real>>(
 ///
 /// # Errors
 ///
-/// - `AxisOutOfRange`: there is no such axis;
-/// - `Argument`: the operand is grouped by labels, and not an axis;
-/// - `Argument`: this is the whole of a sparse tensor.
+/// - `AxisOutOfRange`: `x` does not have the axis;
+/// - `Argument`: the operand is grouped by labels instead of an axis;
+/// - `Argument`: the operand is a sparse tensor that is not a stored view.
 ///
 /// # Complexity
 ///
@@ -201,20 +208,22 @@ pub fn argsort<X: Operand<Elem: Real>>(x: &X, axis: impl Position) -> Result<X::
     X::restore(rank(x, &ranking, position)?)
 }
 
-/// The gradient of [`topk`]: each element that was chosen receives that of its rank, the others 0.
+/// Returns the gradient of [`topk`]: the gradient of the rank of each chosen element.
+///
+/// All other elements receive 0.
 ///
 /// # Shapes
 ///
-/// `upstream` has exactly the shape of the result of [`topk`]; the gradient has the shape of `x`.
+/// `upstream` has exactly the shape of the result of [`topk`]. The gradient has the shape of `x`.
 ///
 /// # Implicit values
 ///
-/// For a sparse `x` the result has its pattern (shared) and a fill of 0; what comes for positions that are not stored
-/// is dropped. Where `upstream` stores nothing it gives its fill.
+/// For a sparse `x`, the result has the pattern of `x` (shared) and a fill of 0. Gradients for unstored positions of
+/// `x` are dropped. At an unstored position, `upstream` has its fill.
 ///
 /// # NaN
 ///
-/// NaNs are never chosen; gradients are handed on bit for bit.
+/// NaNs are never chosen. Gradients are passed on bitwise unchanged.
 ///
 #[doc = said!(second_gradient)]
 ///
@@ -224,7 +233,7 @@ pub fn argsort<X: Operand<Elem: Real>>(x: &X, axis: impl Position) -> Result<X::
 ///
 /// # Complexity
 ///
-/// That of the forward pass, and a look-up in `upstream` for each entry of its result.
+/// The cost of the forward pass, and one lookup in `upstream` per entry of its result.
 ///
 /// # Examples
 ///

@@ -8,20 +8,19 @@ use crate::kernels::ranked::nan_last;
 use crate::ops::op;
 use crate::ops::operand::Operand;
 
-/// The distinct values of all positions, in increasing order, and how often each stands there.
+/// Returns the distinct values of all positions in increasing order, with counts.
 ///
 /// # Shapes
 ///
-/// A list of values, and one of counts, of the same length.
+/// The results are a list of values and a list of counts, of the same length.
 ///
 /// # Implicit values
 ///
-/// The fill counts at every position that is not stored. Of [`x.stored()`](crate::Tensor::stored) the entries count
-/// alone.
+/// The fill counts at every unstored position. For [`x.stored()`](crate::Tensor::stored), only stored entries count.
 ///
 /// # NaN
 ///
-/// All NaNs are one, and it comes last; zeros of both signs are one, `+0.0`.
+/// All NaNs are one value, which comes last. Zeros of both signs are one value, `+0.0`.
 ///
 /// # Gradient
 ///
@@ -29,12 +28,12 @@ use crate::ops::operand::Operand;
 ///
 /// # Errors
 ///
-/// - `Uncountable`: there are more positions than `u64` counts;
-/// - `OutOfMemory`: there is no memory for a list of the values.
+/// - `Uncountable`: the number of positions does not fit `u64`;
+/// - `OutOfMemory`: the list of the values does not fit memory.
 ///
 /// # Complexity
 ///
-/// O(nnz · log nnz), whatever the number of positions.
+/// O(nnz · log nnz), for any number of positions.
 ///
 /// # Examples
 ///

@@ -32,23 +32,25 @@ use crate::ops::operand::Operand;
 pub struct Var {
     /// The reduced axes.
     pub axes: Axes,
-    /// The number that is subtracted from the number of elements before the sum of squares is divided by it.
+    /// The number that is subtracted from the number of elements to get the divisor.
     pub ddof: u64,
 }
 
 impl Var {
-    /// The variance over `axes`, with a `ddof` of 0.
+    /// Returns options for the variance over `axes`, with a `ddof` of 0.
     pub fn over(axes: impl Into<Axes>) -> Self {
         Var { axes: axes.into(), ddof: 0 }
     }
 
-    /// The sum of squares is divided by so much less than the number of elements: 1 for a sample.
+    /// Sets the number that is subtracted from the number of elements: 1 for a sample.
+    ///
+    /// The sum of squares is divided by the difference.
     #[doc(alias = "correction")]
     pub fn ddof(self, ddof: u64) -> Self {
         Var { ddof, ..self }
     }
 
-    /// The reduced axes stay with length 1.
+    /// Keeps the reduced axes with length 1.
     #[doc(alias = "keepdims")]
     pub fn keep_dims(self) -> Self {
         Var { axes: self.axes.keep_dims(), ..self }
@@ -328,7 +330,7 @@ impl<T: Real, G: Float> Gradient<T, G> for VarShares {
     }
 }
 
-/// The variance over the axes given.
+/// Returns the variance over the given axes.
 ///
 /// *y*<sub>k</sub> = Σ<sub>r</sub> (*x*<sub>k,r</sub> − *m*<sub>k</sub>)² / (*n* − `ddof`)
 ///
@@ -339,8 +341,7 @@ impl<T: Real, G: Float> Gradient<T, G> for VarShares {
 ///
 /// # NaN
 ///
-/// A NaN gives NaN; [`nanvar`] leaves NaNs out. An infinity gives NaN, and so does a group of no more than `ddof`
-/// elements.
+/// A NaN yields NaN; [`nanvar`] skips NaNs. An infinity yields NaN. A group of at most `ddof` elements yields NaN.
 ///
 /// # Gradient
 ///
@@ -367,9 +368,9 @@ pub fn var<X: Operand<Elem: Ring>>(x: &X, options: impl Into<Var>) -> Result<X::
     holistic(x, Variance { is_root: false, skips_nan: false, ddof: options.ddof }, &options.axes)
 }
 
-/// The gradient of [`var()`].
+/// Returns the gradient of [`var()`].
 ///
-/// *dx*<sub>k,r</sub> = 2 (*x*<sub>k,r</sub> − *m*<sub>k</sub>) *dy*<sub>k</sub> / (*n* − `ddof`), step by step in
+/// *dx*<sub>k,r</sub> = 2 (*x*<sub>k,r</sub> − *m*<sub>k</sub>) *dy*<sub>k</sub> / (*n* − `ddof`), each step in
 /// `f64`
 ///
 #[doc = said!(gradient)]
@@ -407,7 +408,7 @@ pub fn var_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
     gradient(x, VarShares { is_root: false, skips_nan: false, ddof: options.ddof }, upstream, &options.axes)
 }
 
-/// The standard deviation over the axes given.
+/// Returns the standard deviation over the given axes.
 ///
 /// *y*<sub>k</sub> = √(Σ<sub>r</sub> (*x*<sub>k,r</sub> − *m*<sub>k</sub>)² / (*n* − `ddof`))
 ///
@@ -418,8 +419,7 @@ pub fn var_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
 ///
 /// # NaN
 ///
-/// A NaN gives NaN; [`nanstd`] leaves NaNs out. An infinity gives NaN, and so does a group of no more than `ddof`
-/// elements.
+/// A NaN yields NaN; [`nanstd`] skips NaNs. An infinity yields NaN. A group of at most `ddof` elements yields NaN.
 ///
 /// # Gradient
 ///
@@ -446,9 +446,10 @@ pub fn std<X: Operand<Elem: Ring>>(x: &X, options: impl Into<Var>) -> Result<X::
     holistic(x, Variance { is_root: true, skips_nan: false, ddof: options.ddof }, &options.axes)
 }
 
-/// The gradient of [`std()`].
+/// Returns the gradient of [`std()`].
 ///
-/// That of [`var_backward`] over twice the deviation, step by step in `f64`: NaN where all elements are equal.
+/// The gradient of [`var_backward`] is divided by twice the deviation, each step in `f64`. If all elements of a group
+/// are equal, its gradients are NaN.
 ///
 #[doc = said!(gradient)]
 ///
@@ -485,7 +486,7 @@ pub fn std_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
     gradient(x, VarShares { is_root: true, skips_nan: false, ddof: options.ddof }, upstream, &options.axes)
 }
 
-/// The variance over the axes given, of the elements that are not NaN.
+/// Returns the variance over the given axes, ignoring NaN.
 ///
 /// *y*<sub>k</sub> = Σ<sub>r</sub> (*x*<sub>k,r</sub> − *m*<sub>k</sub>)² / (*n* − `ddof`)
 ///
@@ -496,8 +497,8 @@ pub fn std_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
 ///
 /// # NaN
 ///
-/// NaNs are left out, of mean, sum and number. An infinity gives NaN, and so does a group of no more than `ddof`
-/// elements.
+/// NaNs are skipped in the mean, the sum and the count. An infinity yields NaN. A group of at most `ddof` numbers
+/// yields NaN.
 ///
 /// # Gradient
 ///
@@ -527,9 +528,9 @@ pub fn nanvar<X: Operand<Elem: Float>>(
     holistic(x, Variance { is_root: false, skips_nan: true, ddof: options.ddof }, &options.axes)
 }
 
-/// The gradient of [`nanvar()`].
+/// Returns the gradient of [`nanvar()`].
 ///
-/// *dx*<sub>k,r</sub> = 2 (*x*<sub>k,r</sub> − *m*<sub>k</sub>) *dy*<sub>k</sub> / (*n* − `ddof`), step by step in
+/// *dx*<sub>k,r</sub> = 2 (*x*<sub>k,r</sub> − *m*<sub>k</sub>) *dy*<sub>k</sub> / (*n* − `ddof`), each step in
 /// `f64`; 0 for a NaN
 ///
 #[doc = said!(gradient)]
@@ -567,7 +568,7 @@ pub fn nanvar_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
     gradient(x, VarShares { is_root: false, skips_nan: true, ddof: options.ddof }, upstream, &options.axes)
 }
 
-/// The standard deviation over the axes given, of the elements that are not NaN.
+/// Returns the standard deviation over the given axes, ignoring NaN.
 ///
 /// *y*<sub>k</sub> = √(Σ<sub>r</sub> (*x*<sub>k,r</sub> − *m*<sub>k</sub>)² / (*n* − `ddof`))
 ///
@@ -578,8 +579,8 @@ pub fn nanvar_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
 ///
 /// # NaN
 ///
-/// NaNs are left out, of mean, sum and number. An infinity gives NaN, and so does a group of no more than `ddof`
-/// elements.
+/// NaNs are skipped in the mean, the sum and the count. An infinity yields NaN. A group of at most `ddof` numbers
+/// yields NaN.
 ///
 /// # Gradient
 ///
@@ -609,9 +610,9 @@ pub fn nanstd<X: Operand<Elem: Float>>(
     holistic(x, Variance { is_root: true, skips_nan: true, ddof: options.ddof }, &options.axes)
 }
 
-/// The gradient of [`nanstd()`].
+/// Returns the gradient of [`nanstd()`].
 ///
-/// That of [`nanvar_backward`] over twice the deviation, step by step in `f64`; 0 for a NaN.
+/// The gradient of [`nanvar_backward`] is divided by twice the deviation, each step in `f64`. A NaN receives 0.
 ///
 #[doc = said!(gradient)]
 ///

@@ -96,13 +96,12 @@ impl<T: Magnitude> Zip<T, T> for Apart {
 ///
 /// # Shapes
 ///
-/// The shapes are equal, or broadcast to one another as numpy's are. [`Partner`] says what may stand on the right. The
-/// elements are of any type of numbers.
+/// The shapes are equal, or are broadcast as in numpy. [`Partner`] says what may stand on the right. The elements are
+/// of any type of numbers.
 ///
 /// # Implicit values
 ///
-/// Positions that are not stored count with the fills. Of [stored views](crate::Stored) what both store is compared
-/// alone.
+/// Unstored positions count with the fills. Of [stored views](crate::Stored) what both store is compared alone.
 ///
 /// # NaN
 ///

@@ -33,8 +33,8 @@ impl<T: Bits> Zip<T, T> for BitAnd {
 #[doc = said!(shapes)]
 /// # Implicit values
 #[doc = said!(union)]
-/// A fill of zero, or `false`, makes the same of everything: entries of the other operand alone are not stored. Of
-/// [stored views](crate::Stored) the result has the entries that both have, and the fill of both.
+/// A fill of zero, or `false`, makes the same of everything: entries of only the other operand are not stored. For
+/// [stored views](crate::Stored), the result has the common entries and the common fill.
 #[doc = said!(implicit)]
 /// # NaN
 ///
@@ -117,8 +117,8 @@ impl<T: Bits> Zip<T, T> for BitOr {
 #[doc = said!(shapes)]
 /// # Implicit values
 #[doc = said!(union)]
-/// A fill of all ones, or `true`, makes the same of everything: entries of the other operand alone are not stored.
-/// For [stored views](crate::Stored) an entry of one side alone is moved as it is, and the fill is that of both.
+/// A fill of all ones, or `true`, makes the same of everything: entries of only the other operand are not stored. For
+/// [stored views](crate::Stored), an entry of only one operand is copied unchanged, and the result has the common fill.
 #[doc = said!(implicit)]
 /// # NaN
 ///
@@ -189,7 +189,8 @@ impl<T: Bits> Zip<T, T> for BitXor {
 #[doc = said!(shapes)]
 /// # Implicit values
 #[doc = said!(union)]
-/// For [stored views](crate::Stored) an entry of one side alone is moved as it is, and the fill is that of both.
+/// For [stored views](crate::Stored), an entry of only one operand is copied unchanged, and the result has the common
+/// fill.
 #[doc = said!(implicit)]
 /// # NaN
 ///

@@ -47,9 +47,9 @@ impl<T: Real> Zip<T, T> for Minimum {
 #[doc = said!(shapes)]
 /// # Implicit values
 #[doc = said!(union)]
-/// A fill of NaN, and of integers one that is the least of its type, makes everything the same: entries of the
-/// other operand alone are not stored. Of [stored views](crate::Stored) an entry of one side alone is moved as it
-/// is, and the fill is that of both.
+/// A fill of NaN, and of integers one that is the least of its type, makes all results the same: entries of only the
+/// other operand are not stored. For [stored views](crate::Stored), an entry of only one operand is copied unchanged,
+/// and the result has the common fill.
 #[doc = said!(implicit)]
 /// # NaN
 ///
@@ -178,9 +178,9 @@ impl<T: Real> Zip<T, T> for Maximum {
 #[doc = said!(shapes)]
 /// # Implicit values
 #[doc = said!(union)]
-/// A fill of NaN, and of integers one that is the greatest of its type, makes everything the same: entries of the
-/// other operand alone are not stored. Of [stored views](crate::Stored) an entry of one side alone is moved as it
-/// is, and the fill is that of both.
+/// A fill of NaN, and of integers one that is the greatest of its type, makes all results the same: entries of only the
+/// other operand are not stored. For [stored views](crate::Stored), an entry of only one operand is copied unchanged,
+/// and the result has the common fill.
 #[doc = said!(implicit)]
 /// # NaN
 ///

@@ -40,10 +40,10 @@ impl<T: RealNumber> Zip<T, T> for Pow {
 #[doc = said!(shapes)]
 /// # Implicit values
 ///
-/// Where one side alone has an entry, the other gives its fill: the union of both patterns is stored, and the fill
-/// is the power of the fills, without a sign if it is zero. An exponent's fill of 0 makes everything 1: entries of
-/// *x* alone are not stored; nor are those of *y* alone where *x* is of floats and has the fill 1. Of [stored
-/// views](crate::Stored) the result has the entries that both have, and the fill of both.
+/// Where one side alone has an entry, the other gives its fill: the union of both patterns is stored, and the fill is
+/// the power of the fills, without a sign if it is zero. An exponent's fill of 0 makes everything 1: entries of *x*
+/// alone are not stored; nor are those of *y* alone where *x* is of floats and has the fill 1. For [stored
+/// views](crate::Stored), the result has the common entries and the common fill.
 #[doc = said!(implicit)]
 /// # NaN
 ///

@@ -34,12 +34,11 @@ impl<T: Element> Zip<T, T> for Mul {
 #[doc = said!(shapes)]
 /// # Implicit values
 ///
-/// With fills of zero the entries that both have are stored: an implicit zero makes zero of every finite element,
-/// and what is not finite is an error there (`0 * inf` is NaN). The same holds where the fill is zero of one
-/// operand and finite of the other, whose entries alone are left out; for integers and `bool`, where `*` is `and`,
-/// without a condition. A fill of NaN makes everything NaN: entries of the other operand alone are not stored. With
-/// any other fill the union is stored. Of [stored views](crate::Stored) the result has the entries that both have,
-/// and the fill of both.
+/// With fills of zero the entries that both have are stored: an implicit zero makes zero of every finite element, and
+/// what is not finite is an error there (`0 * inf` is NaN). The same holds where the fill is zero of one operand and
+/// finite of the other, whose entries alone are left out; for integers and `bool`, where `*` is `and`, without a
+/// condition. A fill of NaN makes all results NaN: entries of only the other operand are not stored. With any other
+/// fill the union is stored. For [stored views](crate::Stored), the result has the common entries and the common fill.
 #[doc = said!(implicit)]
 /// # NaN
 ///
@@ -160,9 +159,9 @@ impl<T: Element> Zip<T, T> for MulNonzero {
 #[doc = said!(shapes)]
 /// # Implicit values
 ///
-/// A fill of zero on the left leaves out the entries that *y* alone has. All else is as in [`mul`], except that a
-/// fill of NaN on the right leaves out no entries of *x*. Of [stored views](crate::Stored) the result has the
-/// entries that both have, and the fill of both.
+/// A fill of zero on the left leaves out the entries that *y* alone has. All else is as in [`mul`], except that a fill
+/// of NaN on the right leaves out no entries of *x*. For [stored views](crate::Stored), the result has the common
+/// entries and the common fill.
 #[doc = said!(implicit)]
 /// # NaN
 ///
@@ -231,9 +230,9 @@ impl<T: Numeric> Zip<T, T> for Div {
 #[doc = said!(shapes)]
 /// # Implicit values
 #[doc = said!(union)]
-/// So with fills of zero the fill is NaN for floats, and an error for integers. A fill of NaN makes everything NaN:
-/// entries of the other operand alone are not stored. Of [stored views](crate::Stored) the result has the entries
-/// that both have, and the fill of both.
+/// So with fills of zero the fill is NaN for floats, and an error for integers. A fill of NaN makes all results NaN:
+/// entries of only the other operand are not stored. For [stored views](crate::Stored), the result has the common
+/// entries and the common fill.
 #[doc = said!(implicit)]
 /// # NaN
 ///

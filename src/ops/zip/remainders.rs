@@ -33,9 +33,9 @@ impl<T: Remainder> Zip<T, T> for Rem {
 #[doc = said!(shapes)]
 /// # Implicit values
 #[doc = said!(union)]
-/// So with fills of zero the fill is NaN for floats, and an error for integers. A fill of NaN makes everything NaN:
-/// entries of the other operand alone are not stored. Of [stored views](crate::Stored) the result has the entries
-/// that both have, and the fill of both.
+/// So with fills of zero the fill is NaN for floats, and an error for integers. A fill of NaN makes all results NaN:
+/// entries of only the other operand are not stored. For [stored views](crate::Stored), the result has the common
+/// entries and the common fill.
 #[doc = said!(implicit)]
 /// # NaN
 ///
@@ -105,9 +105,9 @@ impl<T: Remainder> Zip<T, T> for RemEuclid {
 #[doc = said!(shapes)]
 /// # Implicit values
 #[doc = said!(union)]
-/// So with fills of zero the fill is NaN for floats, and an error for integers. A fill of NaN makes everything NaN:
-/// entries of the other operand alone are not stored. Of [stored views](crate::Stored) the result has the entries
-/// that both have, and the fill of both.
+/// So with fills of zero the fill is NaN for floats, and an error for integers. A fill of NaN makes all results NaN:
+/// entries of only the other operand are not stored. For [stored views](crate::Stored), the result has the common
+/// entries and the common fill.
 #[doc = said!(implicit)]
 /// # NaN
 ///

@@ -88,10 +88,10 @@ fn in_order<T: Element, D: Dimension>(array: &ArrayBase<impl Data<Elem = T>, D>)
 ///
 /// # Errors
 ///
-/// - `AxisOutOfRange`: there is no such axis;
+/// - `AxisOutOfRange`: the operand does not have the axis;
 /// - `LengthMismatch`: there are not as many factors as the axis is long;
 /// - `RankMismatch`: an array or a tensor of factors has another rank than 1;
-/// - `FillVaries`: positions that are not stored would hold different values;
+/// - `FillVaries`: unstored positions would hold different values;
 /// - `Overflow`: an integer product does not fit, with its coordinates, or as the fill.
 ///
 /// # Complexity

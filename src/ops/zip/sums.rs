@@ -42,14 +42,15 @@ impl<T: Element> Zip<T, T> for Add {
 #[doc = said!(shapes)]
 /// # Implicit values
 #[doc = said!(union)]
-/// A fill of NaN makes everything NaN: entries of the other operand alone are not stored. Of [stored
-/// views](crate::Stored) an entry of one side alone is moved as it is, and the fill is that of both; so a sparse
-/// row or column beside a view stores all that it is broadcast to, where an array leaves the view its own entries.
+/// A fill of NaN makes all results NaN: entries of only the other operand are not stored. For [stored
+/// views](crate::Stored), an entry of only one operand is copied unchanged, and the result has the common fill; so a
+/// sparse row or column beside a view stores all that it is broadcast to, where an array leaves the view its own
+/// entries.
 #[doc = said!(implicit)]
 /// # NaN
 ///
-/// NaN plus anything is NaN; a complex sum is formed part by part, and only a fill that is NaN in both parts makes
-/// everything the same.
+/// NaN plus anything is NaN; a complex sum is formed part by part, and only a fill that is NaN in both parts makes all
+/// results the same.
 ///
 /// # Gradient
 ///
@@ -179,10 +180,10 @@ impl<T: Numeric> Zip<T, T> for Sub {
 #[doc = said!(shapes)]
 /// # Implicit values
 #[doc = said!(union)]
-/// A fill of NaN makes everything NaN: entries of the other operand alone are not stored. Of [stored
-/// views](crate::Stored) an entry of one side alone is moved as it is, on the right with the other sign, and the
-/// fill is that of both; so a sparse row or column beside a view stores all that it is broadcast to, where an array
-/// leaves the view its own entries.
+/// A fill of NaN makes all results NaN: entries of only the other operand are not stored. Of [stored
+/// views](crate::Stored) an entry of one side alone is moved as it is, on the right with the other sign, and the fill
+/// is that of both; so a sparse row or column beside a view stores all that it is broadcast to, where an array leaves
+/// the view its own entries.
 #[doc = said!(implicit)]
 /// # NaN
 ///

@@ -41,16 +41,15 @@ impl<A: Element, B: Element, U: Element, F: Fn(A, B) -> U + Sync> Zip<A, B> for 
 ///
 /// # Shapes
 ///
-/// The shapes are equal, or broadcast to one another as numpy's are. [`Partner`] says what may stand on the right; the
-/// elements may be of two types, and the results of a third. The result is sparse if an operand is; of two arrays it is
-/// an array.
+/// The shapes are equal, or are broadcast as in numpy. [`Partner`] says what may stand on the right; the elements may
+/// be of two types, and the results of a third. The result is sparse if an operand is; of two arrays it is an array.
 ///
 /// # Implicit values
 ///
 /// Where one side alone has an entry, the other gives its fill: the union of both patterns is stored, since nobody
 /// knows what `f` makes of a fill, and the fill is `f` of the fills, without a sign if it is zero. Of [stored
 /// views](Stored) the result has the entries that both have; its fill is that of the operand of its type, or zero.
-/// Beside an array the pattern is shared; all positions that are not stored must come to one value.
+/// Beside an array the pattern is shared; all unstored positions must come to one value.
 ///
 /// # NaN
 ///
@@ -64,7 +63,7 @@ impl<A: Element, B: Element, U: Element, F: Fn(A, B) -> U + Sync> Zip<A, B> for 
 ///
 /// - `NotBroadcastable`: the shapes cannot be broadcast;
 /// - `FillsDiffer`: stored views of tensors with different fills, of the type of the results;
-/// - `FillVaries`: an array gives positions that are not stored different values;
+/// - `FillVaries`: an array gives unstored positions different values;
 /// - `TooLarge`: a sparse operand is broadcast to too many entries, or an array to too many elements.
 ///
 /// # Complexity
