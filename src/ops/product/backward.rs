@@ -19,30 +19,32 @@ use crate::ops::reduce::check_upstream;
 use crate::plan::product::Contraction;
 use crate::plan::product_rows::RowEntries;
 
-/// The gradients of [`matmul`](crate::matmul()): of the left operand and of the right one.
+/// Returns the gradients of both operands of [`matmul`](crate::matmul()).
 ///
 /// *dx*<sub>i,k</sub> = Σ<sub>j</sub> *dz*<sub>i,j</sub> · *y*<sub>k,j</sub>,
 /// *dy*<sub>k,j</sub> = Σ<sub>i</sub> *x*<sub>i,k</sub> · *dz*<sub>i,j</sub>
 ///
-/// The first sums go in eight lanes, of each *j* in lane *j* mod 8, which come to ((0 + 1) + (2 + 3)) + ((4 + 5) + (6 +
-/// 7)); the second ones in the order of *i*. Each product and each sum is rounded, 16-bit floats once, in the end. So
-/// the gradients of arrays and of both formats are the same to the bit.
+/// The sums of *dx* have eight partial sums. The term of each *j* is added to partial sum *j* mod 8, and these are
+/// added as ((0 + 1) + (2 + 3)) + ((4 + 5) + (6 + 7)). The sums of *dy* are added in the order of *i*. Each product and
+/// each sum is rounded, 16-bit floats only once, at the end. The gradients are therefore bitwise identical for arrays
+/// and both formats.
 ///
 /// # Shapes
 ///
-/// `upstream` has exactly the shape of the forward result; each gradient has the shape of its operand. A matrix that
-/// was broadcast goes on with its sums from one place of the batch axes to the next, in row-major order.
+/// `upstream` has exactly the shape of the forward result. Each gradient has the shape of its operand. The sums for a
+/// matrix that was broadcast continue from one batch to the next, in row-major order of the batch axes.
 ///
 /// # Implicit values
 ///
-/// The gradient of a sparse operand has the pattern of the operand (shared) and a fill of 0: at its entries it is that
-/// of the dense operand. `upstream` may have any format and any fill; of a [stored view](crate::Stored) that is 0.
-/// Unstored positions of the other operand hold zero, unless it is a view.
+/// The gradient of a sparse operand has the pattern of the operand (shared) and a fill of 0. At its entries, it is the
+/// gradient of the dense operand. `upstream` may have any format and any fill; the fill of a [stored
+/// view](crate::Stored) counts as 0. Unstored positions of the other operand hold zero, unless that operand is a stored
+/// view.
 ///
 /// # NaN
 ///
-/// As in [`matmul()`](crate::matmul()): an element of `upstream` that is not finite makes NaN of what it meets a gap
-/// for. One that is zero contributes nothing, whatever it meets.
+/// As in [`matmul()`](crate::matmul()): an element of `upstream` that is not finite makes NaN of the unstored zeros
+/// that it meets. An element of `upstream` that is zero contributes nothing, whatever it meets.
 ///
 /// # Gradient
 ///
@@ -51,13 +53,14 @@ use crate::plan::product_rows::RowEntries;
 /// # Errors
 ///
 /// - `ShapeMismatch`: `upstream` does not have the shape of the forward result;
-/// - `TooLarge`: a row of `upstream`, or the offsets of all rows, need more than the larger of 1 GiB and 16 times what
-///   all three hold;
-/// - those of [`matmul()`](crate::matmul()) for shapes and fills.
+/// - `TooLarge`: a row of `upstream`, or the offsets of all rows, need more than the larger of 1 GiB and 16 times the
+///   bytes of all three operands;
+/// - the errors of [`matmul()`](crate::matmul()) for shapes and fills.
 ///
 /// # Complexity
 ///
-/// O(nnz of *x* · columns), and where *y* is sparse O(pairs of entries that meet); of an array *x* each element counts.
+/// O(nnz of *x* · columns), or O(pairs of entries that meet) if *y* is sparse. Each element of an array *x* counts as
+/// an entry.
 ///
 /// # Examples
 ///

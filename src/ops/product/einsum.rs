@@ -31,19 +31,21 @@ use crate::ops::reduce::check_upstream;
 pub struct Einsum<'a> {
     /// The labels of all axes.
     pub spec: Cow<'a, str>,
-    /// Which two are multiplied in each step, by their places in the list that is left; the product takes the place of
-    /// the first. From left to right if there is none.
+    /// The two operands that each step multiplies, by their indices in the remaining list.
+    ///
+    /// The product replaces the first of the two. If the list is empty, operands are multiplied from left to right.
     pub order: Option<Vec<[usize; 2]>>,
 }
 
 impl<'a> Einsum<'a> {
-    /// The sum that a string names.
+    /// Returns the sum that a string specifies.
     pub fn of(spec: impl Into<Cow<'a, str>>) -> Self {
         Einsum { spec: spec.into(), order: None }
     }
 
-    /// Which two are multiplied in each step, by their places in the list that is left; the product takes the place of
-    /// the first.
+    /// Sets the two operands that each step multiplies, by indices in the remaining list.
+    ///
+    /// The product replaces the first of the two.
     pub fn order(self, order: impl Into<Vec<[usize; 2]>>) -> Self {
         Einsum { order: Some(order.into()), ..self }
     }
@@ -89,34 +91,35 @@ fn read<X: Operand<Elem: Ring>>(options: &Einsum<'_>, operands: &[&X]) -> Result
     Ok((spec, wholes))
 }
 
-/// The sum of products that a string names: Einstein's convention, for any number of operands.
+/// Returns a sum of products in Einstein notation, for any number of operands.
 ///
 /// `einsum("ij,jk->ik", &[&x, &y])` is *z*<sub>ik</sub> = Σ<sub>j</sub> *x*<sub>ij</sub> · *y*<sub>jk</sub>.
 ///
-/// Each letter is an axis. One that two operands share goes through both at once; one that the result has not is
-/// summed; one that an operand repeats takes its diagonal. Without `->` the result has the letters that stand once, by
-/// the alphabet. `...` stands for all axes that no letter names, the same in every operand, counted from the last.
-/// Spaces count for nothing.
+/// Each letter is an axis. Operands that share a letter are aligned on that axis. A letter that the result does not
+/// have is summed. A letter that an operand repeats selects its diagonal. Without `->`, the result has the letters that
+/// appear once, in alphabetical order. `...` is all axes without a letter, the same in every operand, counted from the
+/// last axis. Spaces are ignored.
 ///
-/// Operands are multiplied two at a time, from left to right or in the order of [`Einsum::order`]: first what one of
-/// both has alone and nobody needs is summed, exactly and rounded once; then the products are added from +0.0, in
-/// row-major order of the axes that go as the left one has them, each product and sum rounded, and nothing fused
-/// (16-bit floats in `f32`; integers exact; `bool` "or" of "and"s). So a single operand is summed exactly, or only
-/// moved.
+/// Operands are multiplied two at a time, from left to right or in the order of [`Einsum::order`]. A letter that only
+/// one of the two operands has, and that is not needed later, is summed first, exactly and rounded once. The products
+/// are then added from +0.0, in row-major order of the summed axes of the left operand. Each product and each sum is
+/// rounded, and nothing is fused. 16-bit floats are added in `f32`, integers exactly, and `bool` is "or" of "and"s. A
+/// single operand is therefore summed exactly, or only moved.
 ///
 /// # Shapes
 ///
-/// Axes of one letter have one length. Operands are of one kind: tensors of one format and index type, or arrays.
+/// All axes with one letter have equal lengths. Operands are of one kind: tensors of one format and index type, or
+/// arrays.
 ///
 /// # Implicit values
 ///
-/// Unstored positions must hold zero; the result has a fill of zero, and stores a position where operands store what
-/// meets there. Of stored views the entries count alone.
+/// Unstored positions must hold zero. The result has a fill of zero, and stores a position if all operands store the
+/// elements of a term. For stored views, only stored entries count.
 ///
 /// # NaN
 ///
-/// NaN times anything is NaN. An entry that is not finite, of an operand or of a product on the way, is an error beside
-/// zeros that are not stored, as it is for [`matmul`](crate::matmul()); not of stored views.
+/// NaN times any element is NaN. If an operand or an intermediate product has an entry that is not finite, and unstored
+/// zeros meet it, this is an error as in [`matmul`](crate::matmul()). For stored views, it is not an error.
 ///
 /// # Gradient
 ///
@@ -124,15 +127,16 @@ fn read<X: Operand<Elem: Ring>>(options: &Einsum<'_>, operands: &[&X]) -> Result
 ///
 /// # Errors
 ///
-/// - `Argument`: the string says nothing that fits the operands, with the place; a fill is not zero;
-/// - `NonFinite`: as above, with the step that it came from;
+/// - `Argument`: the string is invalid or does not fit the operands (the error reports the position), or a fill is not
+///   zero;
+/// - `NonFinite`: as above; the error reports the step;
 /// - `Overflow`: an integer sum does not fit;
-/// - `TooLarge`: a product on the way, or the result, is out of proportion to the operands;
-/// - `AxisTooLong`, `AxisOverflow`: axes that are gone through as one are too long for that.
+/// - `TooLarge`: an intermediate product or the result is out of proportion to the operands;
+/// - `AxisTooLong`, `AxisOverflow`: several axes that are merged into one axis are too long for that.
 ///
 /// # Complexity
 ///
-/// That of the products of matrices that it comes to.
+/// The cost of the equivalent products of matrices.
 ///
 /// # Examples
 ///
@@ -163,12 +167,12 @@ pub fn einsum<'a, X: Operand<Elem: Ring>>(spec: impl Into<Einsum<'a>>, operands:
     X::restore(found.into_result(first, bytes)?)
 }
 
-/// The gradients of all operands of [`einsum`](einsum()).
+/// Returns the gradients of all operands of [`einsum`](einsum()).
 ///
-/// Each step is undone by the rule of its kind: of a product *c* = *a* · *b* of matrices it is
-/// *da*<sub>ik</sub> = Σ<sub>j</sub> *dc*<sub>ij</sub> · *b*<sub>kj</sub> in eight lanes by the position of *j*, as
-/// [`sddmm`](crate::CooPattern::sddmm) has them, and *db*<sub>kj</sub> = Σ<sub>i</sub> *a*<sub>ik</sub> ·
-/// *dc*<sub>ij</sub> in order; each on the pattern of its operand. Sums hand theirs back to each term.
+/// Each step is reversed by its own rule. For a product of matrices *c* = *a* · *b*, *da*<sub>ik</sub> =
+/// Σ<sub>j</sub> *dc*<sub>ij</sub> · *b*<sub>kj</sub> is added in eight partial sums by the position of *j*, as in
+/// [`sddmm`](crate::CooPattern::sddmm). *db*<sub>kj</sub> = Σ<sub>i</sub> *a*<sub>ik</sub> · *dc*<sub>ij</sub> is
+/// added in order. Each gradient is on the pattern of its operand. Each term of a sum receives the gradient of the sum.
 ///
 /// # Shapes
 ///
@@ -193,7 +197,7 @@ pub fn einsum<'a, X: Operand<Elem: Ring>>(spec: impl Into<Einsum<'a>>, operands:
 ///
 /// # Complexity
 ///
-/// Twice that of the products of matrices that the forward pass comes to.
+/// Twice the cost of the products of matrices in the forward pass.
 ///
 /// # Examples
 ///

@@ -12,35 +12,39 @@ pub(super) fn plain<T: Ring>(operation: &'static str) -> Product<PlusTimes, T> {
     Product { operation, semiring: PlusTimes, fill: T::ZERO, counts_gaps: true }
 }
 
-/// The product of two matrices, of a matrix and a vector, of two vectors, or of batches of matrices.
+/// Returns the product of matrices, vectors, or batches of matrices.
 ///
 /// *z*<sub>i,j</sub> = Σ<sub>k</sub> *x*<sub>i,k</sub> · *y*<sub>k,j</sub>
 ///
-/// Each sum starts from `+0.0` and takes its terms in the order of *k*; each product and each sum is rounded, and
-/// nothing is fused. `f16` and `bf16` are added up in `f32` and rounded once; integers keep every digit on the way;
-/// `bool` is the "or" of "and"s. So a term that is left out, because an operand does not store it, changes no bit: both
-/// formats, arrays and any number of threads give the same.
+/// Each sum starts from `+0.0` and adds its terms in the order of *k*. Each product and each sum is rounded, and
+/// nothing is fused. `f16` and `bf16` are added in `f32` and rounded once; integers are exact; `bool` is "or" of
+/// "and"s. A term that is skipped because an operand does not store it does not change any bit. The result is therefore
+/// bitwise identical for both formats, for arrays and for any number of threads.
 ///
 /// # Shapes
 ///
-/// The last axis of `x` is as long as the last but one of `y`, or its only one. A vector on the left is a row, and one
-/// on the right a column, whose axis the result does not have. The axes before these are those of a batch, and are
-/// broadcast. The result of two sparse operands is sparse, and has the format and the index type of `x`, whose rows it
-/// takes over: so what is chained from the left stays in one format. Beside an array it is an array.
+/// The last axis of `x` has the length of the axis before the last of `y`, or of the only axis of `y`. A vector on the
+/// left is a row, a vector on the right is a column, and the result does not have its axis. All axes before these are
+/// batch axes, which are broadcast.
+///
+/// The result of two sparse operands is sparse, with the format and the index type of `x`. A chain of products from the
+/// left therefore stays in one format. If an operand is an array, the result is an array.
 ///
 /// # Implicit values
 ///
-/// The fill must be zero, of any sign, if some position is not stored. A sparse result has the fill `+0.0`, and stores
-/// what some *k* is stored for on both sides, whatever it comes to: sums that cancel stay. If one of two sparse
-/// operands is a [stored view](crate::Stored), both count as such: the fills do not matter, nor do they beside an
-/// array.
+/// If a position is not stored, the fill must be zero, of any sign. A sparse result has the fill `+0.0`. It stores a
+/// position if both operands store the elements of a term, even if the sum is zero. If one of two sparse operands is a
+/// [stored view](crate::Stored), both count as stored views, and the fills do not matter. The fill of a stored view
+/// does not matter with an array either.
 ///
 /// # NaN
 ///
-/// Zero times what is not finite is NaN. So an array with such an element makes NaN of what it meets a gap for, as it
-/// does in the dense form, by a slower rule for its column (or row, on the left). An entry of a sparse operand that is
-/// not finite would make NaN of gaps of the result, if the other operand is sparse as well: that is the error
-/// `NonFinite`, and `x.stored()` looks at what both store. NaN of the result is the canonical one.
+/// Zero times an element that is not finite is NaN. An array with such an element therefore makes NaN of the unstored
+/// zeros that it meets, as in the dense form. This uses a slower path for its column, or for its row on the left.
+///
+/// With two sparse operands, an entry that is not finite would make NaN of unstored positions of the result. This is
+/// the error `NonFinite`; `x.stored()` multiplies only elements that both operands store. A NaN in the result is the
+/// canonical NaN.
 ///
 /// # Gradient
 ///
@@ -48,16 +52,17 @@ pub(super) fn plain<T: Ring>(operation: &'static str) -> Product<PlusTimes, T> {
 ///
 /// # Errors
 ///
-/// - `Argument`: an operand has rank 0, the lengths do not fit, or an unstored position holds a fill that is not zero;
-/// - `NotBroadcastable`: the batch axes do not fit;
-/// - `NonFinite`: both operands are sparse, and one has an entry that is not finite, with its coordinates in that one;
-/// - `Overflow`: the integer type does not hold an element of the result;
-/// - `TooLarge`: the result needs more than the larger of 1 GiB and 16 times what both hold.
+/// - `Argument`: an operand has rank 0, the lengths do not match, or an unstored position holds a fill that is not
+///   zero;
+/// - `NotBroadcastable`: the batch axes cannot be broadcast;
+/// - `NonFinite`: both operands are sparse, and one has an entry that is not finite; the error reports its coordinates;
+/// - `Overflow`: an element of the result does not fit the integer type;
+/// - `TooLarge`: the result needs more than the larger of 1 GiB and 16 times the bytes of both operands.
 ///
 /// # Complexity
 ///
-/// O(pairs of entries that meet), and of an array O(nnz · columns). Rows are shared out to threads by what they take.
-/// Beside an array on the right of 8 MiB and more, up to a quarter of its bytes is taken meanwhile.
+/// O(pairs of entries that meet), and O(nnz · columns) with an array. Rows are distributed over threads by their cost.
+/// If the right operand is an array of at least 8 MiB, up to a quarter of its bytes is allocated temporarily.
 ///
 /// # Examples
 ///
@@ -78,8 +83,8 @@ pub(super) fn plain<T: Ring>(operation: &'static str) -> Product<PlusTimes, T> {
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 ///
-/// Definition: [`numpy.matmul`](https://numpy.org/doc/stable/reference/generated/numpy.matmul.html), with the order of
-/// its sums fixed.
+/// Definition: [`numpy.matmul`](https://numpy.org/doc/stable/reference/generated/numpy.matmul.html), with a fixed
+/// summation order.
 #[doc(alias = "dot")]
 #[doc(alias = "mm")]
 #[doc(alias = "bmm")]

@@ -20,8 +20,9 @@ use crate::ops::operand::{ErasedOperand, ErasedResult};
 use crate::pattern::AnyPattern;
 use crate::pattern::Pattern;
 
-/// The options of [`matmul_with`](matmul_with()): what it multiplies and adds by, and where. A plain pattern converts
-/// to the plain product on it.
+/// The options of [`matmul_with`](matmul_with()): the semiring and the mask.
+///
+/// A pattern converts to the ordinary product on that pattern.
 ///
 /// # Examples
 ///
@@ -56,7 +57,8 @@ macro_rules! semirings {
     ($($(#[$what:meta])* $name:ident: $semiring:expr, $type:ty;)*) => {
         /// # Semirings
         ///
-        /// The first word adds, from the first term on; what no terms come to is the fill. The second word multiplies.
+        /// The first word of a name is the addition, which starts with the first term. The second word is the
+        /// multiplication. The fill is the result without terms.
         impl Matmul<'static> {$(
             $(#[$what])*
             pub const fn $name() -> Matmul<'static, $type> {
@@ -83,54 +85,68 @@ const fn folded<A: Copy, M: Copy>(add: A, multiply: M) -> Folded<A, M> {
 }
 
 semirings! {
-    /// Sums of products, as [`matmul`](crate::matmul()) has them: of `bool` "or" of "and"s. No terms: 0.
+    /// Adds products, as in [`matmul`](crate::matmul()). Without terms: 0.
+    ///
+    /// For `bool`, the result is "or" of "and"s.
     plus_times: PlusTimes, PlusTimes;
-    /// Sums of the elements on the left that meet something.
+    /// Adds the left elements that have a partner.
     plus_first: Plus(First), Plus<First>;
-    /// Sums of the elements on the right that meet something.
+    /// Adds the right elements that have a partner.
     plus_second: Plus(Second), Plus<Second>;
-    /// How many pairs meet: triangles, ways of two steps.
+    /// Counts the pairs of elements: triangles, or paths of two steps.
     #[doc(alias = "plus_one")]
     plus_pair: Plus(Pair), Plus<Pair>;
-    /// The least sum of two: shortest paths. No terms: `inf`, or the largest integer.
+    /// Selects the smallest sum of two elements: shortest paths.
+    ///
+    /// Without terms: `inf`, or the largest integer.
     #[doc(alias = "tropical")]
     min_plus: folded(Min, Sum), Folded<Min, Sum>;
-    /// The greatest sum of two: longest or most likely paths, by logarithms. No terms: `-inf`, or the least integer.
+    /// Selects the largest sum of two elements: longest paths.
+    ///
+    /// With logarithms of probabilities, these are the most likely paths. Without terms: `-inf`, or the smallest
+    /// integer.
     max_plus: folded(Max, Sum), Folded<Max, Sum>;
-    /// The least product. No terms: as for [`min_plus`](Matmul::min_plus).
+    /// Selects the smallest product. Without terms: as for [`min_plus`](Matmul::min_plus).
     min_times: folded(Min, Times), Folded<Min, Times>;
-    /// The greatest product: most likely paths. No terms: as for [`max_plus`](Matmul::max_plus).
+    /// Selects the largest product: most likely paths.
+    ///
+    /// Without terms: as for [`max_plus`](Matmul::max_plus).
     #[doc(alias = "viterbi")]
     max_times: folded(Max, Times), Folded<Max, Times>;
-    /// The least of the greater ones of two: paths whose worst step is best. No terms: as for
-    /// [`min_plus`](Matmul::min_plus).
+    /// Selects the minimum of the larger elements: paths with the best worst step.
+    ///
+    /// Without terms: as for [`min_plus`](Matmul::min_plus).
     min_max: folded(Min, Greater), Folded<Min, Greater>;
-    /// The greatest of the lesser ones of two: the widest paths. No terms: as for [`max_plus`](Matmul::max_plus).
+    /// Selects the maximum of the smaller elements: widest paths.
+    ///
+    /// Without terms: as for [`max_plus`](Matmul::max_plus).
     #[doc(alias = "bottleneck")]
     max_min: folded(Max, Lesser), Folded<Max, Lesser>;
-    /// The least element on the left that meets something.
+    /// Selects the smallest left element that has a partner.
     min_first: folded(Min, First), Folded<Min, First>;
-    /// The least element on the right that meets something.
+    /// Selects the smallest right element that has a partner.
     min_second: folded(Min, Second), Folded<Min, Second>;
-    /// The greatest element on the left that meets something.
+    /// Selects the largest left element that has a partner.
     max_first: folded(Max, First), Folded<Max, First>;
-    /// The greatest element on the right that meets something.
+    /// Selects the largest right element that has a partner.
     max_second: folded(Max, Second), Folded<Max, Second>;
-    /// 1 where two truthy elements meet, else 0.
+    /// Returns 1 if two nonzero elements meet, otherwise 0.
     #[doc(alias = "lor_land")]
     or_and: folded(Or, And), Folded<Or, And>;
-    /// The element on the left of the first pair that meets.
+    /// Selects the left element of the first pair.
     any_first: folded(Any, First), Folded<Any, First>;
-    /// The element on the right of the first pair that meets.
+    /// Selects the right element of the first pair.
     any_second: folded(Any, Second), Folded<Any, Second>;
-    /// 1 where anything meets: what can be reached.
+    /// Returns 1 if any pair of elements meets: reachability.
     #[doc(alias = "any_one")]
     any_pair: folded(Any, Pair), Folded<Any, Pair>;
 }
 
 impl Matmul<'static> {
-    /// Functions that multiply and add, and what no terms come to, which is the fill of the result and is in no sum. A
-    /// sum takes its terms in order, the first as it is.
+    /// Returns a semiring of functions that multiply and add, and the result without terms.
+    ///
+    /// The result without terms is the fill of the result, and is not part of any sum. A sum adds its terms in order,
+    /// and starts with the first term unchanged.
     ///
     /// # Examples
     ///
@@ -154,12 +170,12 @@ impl Matmul<'static> {
 
 /// # Masks
 impl<S> Matmul<'_, S> {
-    /// The result has entries where the pattern has some, and nowhere else; it takes the place of another mask.
+    /// Restricts the result to the positions that the pattern stores. Replaces any other mask.
     pub fn mask<P: Pattern>(self, pattern: &P) -> Matmul<'_, S> {
         Matmul { semiring: self.semiring, mask: Some(Mask { pattern: pattern.any(), is_complement: false }) }
     }
 
-    /// The result has no entries where the pattern has some; it takes the place of another mask.
+    /// Restricts the result to the positions that the pattern does not store. Replaces any other mask.
     #[doc(alias = "complement")]
     pub fn without<P: Pattern>(self, pattern: &P) -> Matmul<'_, S> {
         Matmul { semiring: self.semiring, mask: Some(Mask { pattern: pattern.any(), is_complement: true }) }
@@ -167,7 +183,7 @@ impl<S> Matmul<'_, S> {
 }
 
 impl<S> Matmul<'_, S> {
-    /// Returns the name of the semiring, if it has a name and there is no mask.
+    /// Returns the name of the semiring, unless it does not have a name or a mask is set.
     pub(crate) fn name<T>(&self) -> Option<&'static str>
     where
         S: Semiring<T>,
@@ -184,48 +200,50 @@ impl<'m, P: Pattern> From<&'m P> for Matmul<'m> {
     }
 }
 
-/// The product of matrices at the positions of a mask, or by other operations than times and plus, or both.
+/// Returns the product of matrices on a mask, over a semiring, or both.
 ///
-/// *z*<sub>i,j</sub> = ⊕<sub>k</sub> *x*<sub>i,k</sub> ⊗ *y*<sub>k,j</sub>, over the *k* that are stored on both sides,
-/// in their order
+/// *z*<sub>i,j</sub> = ⊕<sub>k</sub> *x*<sub>i,k</sub> ⊗ *y*<sub>k,j</sub>, over the *k* that both operands store,
+/// in increasing order
 ///
-/// The sum is that of its first term with the second one, of this with the third one, and so on: no other order, for
-/// any number of threads. Where plus adds, it does as in [`matmul`](crate::matmul()): from `+0.0`, 16-bit floats in
-/// `f32`, integers exactly.
+/// The terms are combined from left to right, in this order for any number of threads. If the addition is plus, it
+/// works as in [`matmul`](crate::matmul()): it starts from `+0.0`, adds 16-bit floats in `f32`, and adds integers
+/// exactly.
 ///
 /// # Shapes
 ///
-/// As for [`matmul`](crate::matmul()). A mask has the shape of the result; its format and index type are its own.
+/// The same as for [`matmul`](crate::matmul()). A mask has the shape of the result, and any format and index type.
 ///
 /// # Implicit values
 ///
-/// Operands count as [stored views](crate::Stored), whatever their fills: what is not stored is no term. All elements
-/// of an array are. The fill of a sparse result is what no terms come to, which the functions of [`Matmul`] tell.
-/// Stored is what some *k* is stored for on both sides, where the mask has an entry ([`mask`](Matmul::mask)) or has
-/// none ([`without`](Matmul::without)); the values of a mask do not matter. Beside an array the result is an array,
-/// with the fill at all other places.
+/// Operands count as [stored views](crate::Stored), whatever their fills are: an unstored position is not a term. An
+/// array stores all its elements. The fill of a sparse result is the result without terms, which the functions of
+/// [`Matmul`] document.
+///
+/// A position is stored if both operands store a term for it, and the mask stores it ([`mask`](Matmul::mask)) or does
+/// not store it ([`without`](Matmul::without)). The values of a mask do not matter. If an operand is an array, the
+/// result is an array, with the fill at all other positions.
 ///
 /// # NaN
 ///
-/// The least and the greatest of anything and NaN is NaN. A term that is alone, and is an element of an operand, is
-/// moved as it is; else NaN of the result is the canonical one.
+/// The minimum and the maximum of NaN and any element are NaN. A single term that is an element of an operand is
+/// bitwise unchanged. Otherwise a NaN in the result is the canonical NaN.
 ///
 /// # Gradient
 ///
-/// For sums of products it is the gradient of the stored views, for an upstream gradient that is 0 where the mask lets
-/// nothing through: [`grad::matmul(&x.stored(), &y, &dz)`](crate::grad::matmul), where `dz` is
-/// `upstream.stored().mask(…)` or `without(…)`. Other operations have none.
+/// Sums of products have the gradient of the stored views, for an upstream gradient that is 0 at the positions that the
+/// mask excludes: [`grad::matmul(&x.stored(), &y, &dz)`](crate::grad::matmul), where `dz` is
+/// `upstream.stored().mask(…)` or `without(…)`. Other semirings do not have a gradient.
 ///
 /// # Errors
 ///
-/// - `Argument`, `NotBroadcastable`, `TooLarge`: as for [`matmul`](crate::matmul());
-/// - `ShapeMismatch`: the mask has another shape than the result;
-/// - `Overflow`: the integer type does not hold a term or a sum that the mask lets through.
+/// - `Argument`, `NotBroadcastable`, `TooLarge`: as in [`matmul`](crate::matmul());
+/// - `ShapeMismatch`: the mask does not have the shape of the result;
+/// - `Overflow`: a term or a sum at a position of the mask does not fit the integer type.
 ///
 /// # Complexity
 ///
-/// O(pairs of entries that meet, in rows where the mask lets anything through), and that of [`matmul`](crate::matmul())
-/// beside an array without a mask.
+/// O(pairs of entries that meet, in rows with a position of the mask). With an array and without a mask, the same as
+/// [`matmul`](crate::matmul()).
 ///
 /// # Examples
 ///
@@ -244,7 +262,7 @@ impl<'m, P: Pattern> From<&'m P> for Matmul<'m> {
 /// ```
 ///
 /// Definition: `GrB_mxm` of the [GraphBLAS](https://graphblas.org/docs/GraphBLAS_API_C_v2.1.0.pdf), with a structural
-/// mask, `replace`, and the order of its sums fixed.
+/// mask, `replace`, and a fixed summation order.
 #[doc(alias = "mxm")]
 #[doc(alias = "mxv")]
 #[doc(alias = "vxm")]

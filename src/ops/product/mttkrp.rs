@@ -68,29 +68,31 @@ fn held<X: Operand>(x: &X, factors: &[ArrayViewD<'_, X::Elem>]) -> usize {
     factors.iter().fold(x.erased().held_bytes(), |bytes, factor| bytes.saturating_add(dense_bytes(factor)))
 }
 
-/// The operand unfolded along one axis, times the Khatri-Rao product of a matrix for each other axis: the step of
-/// CP decompositions, in one walk over what is stored.
+/// Returns the product of an unfolded tensor and a Khatri-Rao product of matrices.
+///
+/// The operand is unfolded along one axis. There is one matrix per other axis. This is the main step of CP
+/// decompositions, in one walk over the stored entries.
 ///
 /// *z*<sub>ir</sub> = Σ<sub>jk…</sub> ((*x*<sub>ijk…</sub> · *b*<sub>jr</sub>) · *c*<sub>kr</sub>) …
 ///
-/// The factors are multiplied in the order of their axes, and the positions summed in row-major order from +0.0; each
-/// product and sum is rounded, and nothing is fused. 16-bit floats go through `f32` and are rounded once; integers are
-/// exact, as long as each product fits 128 bits.
+/// The factors are multiplied in the order of their axes, and the terms are added in row-major order from +0.0. Each
+/// product and each sum is rounded, and nothing is fused. 16-bit floats are computed in `f32` and rounded once.
+/// Integers are exact if each product fits 128 bits.
 ///
 /// # Shapes
 ///
-/// For *x* of rank n and `mode`, the axis that stays, there are n − 1 factors, \[length of the axis, width\] each, in
-/// the order of the axes; the result is \[length of `mode`, width\].
+/// `mode` is the kept axis. For *x* of rank n, there are n − 1 factors of shape \[length of the axis, width\], in the
+/// order of the axes. The result has the shape \[length of `mode`, width\].
 ///
 /// # Implicit values
 ///
-/// Unstored positions must hold zero; [`x.stored()`](crate::Tensor::stored) takes what is stored, whatever the fill.
-/// The result is an array.
+/// Unstored positions must hold zero. For [`x.stored()`](crate::Tensor::stored), only stored entries count, for any
+/// fill. The result is an array.
 ///
 /// # NaN
 ///
-/// NaN times anything is NaN. A factor that is not finite makes NaN of a zero that is not stored, as of one that is;
-/// not of a stored view.
+/// NaN times any element is NaN. A factor that is not finite makes NaN of zeros, stored or unstored. For a stored view,
+/// unstored positions do not count.
 ///
 /// # Gradient
 ///
@@ -99,10 +101,10 @@ fn held<X: Operand>(x: &X, factors: &[ArrayViewD<'_, X::Elem>]) -> usize {
 /// # Errors
 ///
 /// - `AxisOutOfRange`: the operand does not have the axis;
-/// - `Argument`: the rank is below 2, there are not as many factors, or the fill is not zero;
-/// - `ShapeMismatch`: a factor has another shape;
+/// - `Argument`: the rank is below 2, the number of factors is wrong, or the fill is not zero;
+/// - `ShapeMismatch`: a factor has the wrong shape;
 /// - `Overflow`: an integer does not fit;
-/// - `TooLarge`: the result is out of proportion to what is given.
+/// - `TooLarge`: the result is out of proportion to the operands.
 ///
 /// # Complexity
 ///
@@ -134,24 +136,25 @@ pub fn mttkrp<X: Operand<Elem: Ring>, D: Dimension>(
     forward(x, mode, &views(factors), None)
 }
 
-/// The gradients of the operand and of all factors of [`mttkrp`](mttkrp()).
+/// Returns the gradients of the operand and of all factors of [`mttkrp`](mttkrp()).
 ///
-/// That of a factor is [`mttkrp`](mttkrp()) itself, along the axis of that factor, with the upstream gradient in the
-/// place of `mode`. *dx*<sub>ijk…</sub> = Σ<sub>r</sub> (*dz*<sub>ir</sub> · *b*<sub>jr</sub>) · *c*<sub>kr</sub> … on
-/// the pattern of *x*, the factors in the order of the axes and the sum in eight lanes, as
-/// [`sddmm`](crate::CooPattern::sddmm) has it.
+/// The gradient of a factor is [`mttkrp`](mttkrp()) along the axis of that factor, with the upstream gradient as the
+/// factor of `mode`. *dx*<sub>ijk…</sub> = Σ<sub>r</sub> (*dz*<sub>ir</sub> · *b*<sub>jr</sub>) · *c*<sub>kr</sub>
+/// … on the pattern of *x*. The factors are in the order of the axes. The sum has eight partial sums, as in
+/// [`sddmm`](crate::CooPattern::sddmm).
 ///
 /// # Shapes
 ///
-/// `upstream` is an array with exactly the shape of the forward result; each gradient of a factor has its shape.
+/// `upstream` is an array with exactly the shape of the forward result. Each gradient of a factor has the shape of the
+/// factor.
 ///
 /// # Implicit values
 ///
-/// The gradient of a sparse *x* has its pattern (shared) and a fill of 0; the others are arrays.
+/// The gradient of a sparse *x* has the pattern of *x* (shared) and a fill of 0. All other gradients are arrays.
 ///
 /// # NaN
 ///
-/// As for [`mttkrp`](mttkrp()).
+/// As in [`mttkrp`](mttkrp()).
 ///
 /// # Gradient
 ///
@@ -280,23 +283,23 @@ fn moved<S: Data>(array: ArrayBase<S, IxDyn>, from: usize, to: usize) -> ArrayBa
     array.permuted_axes(order)
 }
 
-/// The matrices along an axis of an operand: each of its lanes along the axis is multiplied by the matrix.
+/// Multiplies each lane of an operand along an axis by a matrix.
 ///
-/// *z*<sub>…q…</sub> = Σ<sub>k</sub> *x*<sub>…k…</sub> · *m*<sub>qk</sub>, in increasing order of k from +0.0; each
-/// product and sum is rounded, and nothing is fused.
+/// *z*<sub>…q…</sub> = Σ<sub>k</sub> *x*<sub>…k…</sub> · *m*<sub>qk</sub>, added in increasing order of k
+/// from +0.0. Each product and each sum is rounded, and nothing is fused.
 ///
 /// # Shapes
 ///
-/// The matrix is \[new length, length of the axis\]; the result has the new length there.
+/// The matrix has the shape \[new length, length of the axis\]. The axis has the new length in the result.
 ///
 /// # Implicit values
 ///
-/// Unstored positions must hold zero; [`x.stored()`](crate::Tensor::stored) takes what is stored, whatever the fill.
-/// The result is an array.
+/// Unstored positions must hold zero. For [`x.stored()`](crate::Tensor::stored), only stored entries count, for any
+/// fill. The result is an array.
 ///
 /// # NaN
 ///
-/// As for [`mttkrp`](mttkrp()).
+/// As in [`mttkrp`](mttkrp()).
 ///
 /// # Gradient
 ///
@@ -305,10 +308,10 @@ fn moved<S: Data>(array: ArrayBase<S, IxDyn>, from: usize, to: usize) -> ArrayBa
 /// # Errors
 ///
 /// - `AxisOutOfRange`: the operand does not have the axis;
-/// - `LengthMismatch`: the rows of the matrix are not as long as the axis;
+/// - `LengthMismatch`: the length of the rows of the matrix differs from the length of the axis;
 /// - `Argument`: the fill is not zero;
 /// - `Overflow`: an integer does not fit;
-/// - `TooLarge`: the result is out of proportion to what is given.
+/// - `TooLarge`: the result is out of proportion to the operands.
 ///
 /// # Complexity
 ///
@@ -338,23 +341,24 @@ pub fn ttm<X: Operand<Elem: Ring>>(
     Ttm::new(x.lengths(), &matrix.view(), axis)?.forward(x, op::ttm.name)
 }
 
-/// The gradients of the operand and of the matrix of [`ttm`].
+/// Returns the gradients of the operand and of the matrix of [`ttm`].
 ///
-/// *dx*<sub>…k…</sub> = Σ<sub>q</sub> *dz*<sub>…q…</sub> · *m*<sub>qk</sub> on the pattern of *x*, in eight lanes as
-/// [`sddmm`](crate::CooPattern::sddmm) has them; *dm*<sub>qk</sub> = Σ *x*<sub>…k…</sub> · *dz*<sub>…q…</sub> in
-/// row-major order.
+/// *dx*<sub>…k…</sub> = Σ<sub>q</sub> *dz*<sub>…q…</sub> · *m*<sub>qk</sub> on the pattern of *x*, in eight
+/// partial sums as in [`sddmm`](crate::CooPattern::sddmm). *dm*<sub>qk</sub> = Σ *x*<sub>…k…</sub> ·
+/// *dz*<sub>…q…</sub> in row-major order.
 ///
 /// # Shapes
 ///
-/// `upstream` is an array with exactly the shape of the forward result; that of the matrix has its shape.
+/// `upstream` is an array with exactly the shape of the forward result. The gradient of the matrix has the shape of the
+/// matrix.
 ///
 /// # Implicit values
 ///
-/// The gradient of a sparse *x* has its pattern (shared) and a fill of 0; the others are arrays.
+/// The gradient of a sparse *x* has the pattern of *x* (shared) and a fill of 0. All other gradients are arrays.
 ///
 /// # NaN
 ///
-/// As for [`mttkrp`](mttkrp()).
+/// As in [`mttkrp`](mttkrp()).
 ///
 /// # Gradient
 ///
@@ -392,22 +396,23 @@ pub fn ttm_backward<X: Operand<Elem: Float>, D: Dimension>(
     Ttm::new(x.lengths(), &matrix.view(), axis)?.backward(x, upstream.view().into_dyn(), op::ttm.name)
 }
 
-/// A vector along an axis of an operand: each of its lanes along the axis becomes its dot with the vector.
+/// Returns the dot product of each lane of an operand along an axis with a vector.
 ///
-/// *z*<sub>……</sub> = Σ<sub>k</sub> *x*<sub>…k…</sub> · *v*<sub>k</sub>: as [`ttm`] with a matrix of one row, whose
-/// axis is left out. The result is an array; `x.scale(axis, &v)?.sum(axis)?` is sparse, and its sums are exact.
+/// *z*<sub>……</sub> = Σ<sub>k</sub> *x*<sub>…k…</sub> · *v*<sub>k</sub>, as for [`ttm`] with a matrix of one
+/// row, without its axis. The result is an array. `x.scale(axis, &v)?.sum(axis)?` is sparse instead, and has exact
+/// sums.
 ///
 /// # Shapes
 ///
-/// The vector is as long as the axis; the result has not that axis.
+/// The length of the vector is the length of the axis. The result does not have the axis.
 ///
 /// # Implicit values
 ///
-/// As for [`ttm`].
+/// As in [`ttm`].
 ///
 /// # NaN
 ///
-/// As for [`mttkrp`](mttkrp()).
+/// As in [`mttkrp`](mttkrp()).
 ///
 /// # Gradient
 ///
@@ -458,19 +463,22 @@ fn without_axis(error: Error, axis: usize) -> Error {
     }
 }
 
-/// The gradients of the operand and of the vector of [`ttv`]: those of [`ttm`] with a matrix of one row.
+/// Returns the gradients of the operand and of the vector of [`ttv`].
+///
+/// They are the gradients of [`ttm`] with a matrix of one row.
 ///
 /// # Shapes
 ///
-/// `upstream` is an array with exactly the shape of the forward result; that of the vector has its length.
+/// `upstream` is an array with exactly the shape of the forward result. The gradient of the vector has the shape of the
+/// vector.
 ///
 /// # Implicit values
 ///
-/// The gradient of a sparse *x* has its pattern (shared) and a fill of 0; the others are arrays.
+/// The gradient of a sparse *x* has the pattern of *x* (shared) and a fill of 0. All other gradients are arrays.
 ///
 /// # NaN
 ///
-/// As for [`mttkrp`](mttkrp()).
+/// As in [`mttkrp`](mttkrp()).
 ///
 /// # Gradient
 ///

@@ -286,9 +286,9 @@ fn in_kind_of<T: Element>(x: &ErasedOperand<'_, T>, gradient: Erased<T>) -> Resu
     }
 }
 
-/// The products of each element of one operand with each of another: the axes of both, one behind the other.
+/// Returns the products of each element of one operand with each element of another.
 ///
-/// *z*<sub>i…j…</sub> = *x*<sub>i…</sub> · *y*<sub>j…</sub>, added to +0.0, so that no zero has a sign.
+/// *z*<sub>i…j…</sub> = *x*<sub>i…</sub> · *y*<sub>j…</sub>, added to +0.0, so that a zero is always `+0.0`.
 ///
 /// # Shapes
 ///
@@ -296,12 +296,12 @@ fn in_kind_of<T: Element>(x: &ErasedOperand<'_, T>, gradient: Erased<T>) -> Resu
 ///
 /// # Implicit values
 ///
-/// Unstored positions must hold zero; stored is where both operands store something. Of stored views the entries count
-/// alone.
+/// Unstored positions must hold zero. The result stores a position if both operands store its elements. For stored
+/// views, only stored entries count.
 ///
 /// # NaN
 ///
-/// NaN times anything is NaN. Beside zeros that are not stored an entry that is not finite is an error.
+/// NaN times any element is NaN. An entry that is not finite is an error if the other operand has unstored zeros.
 ///
 /// # Gradient
 ///
@@ -310,8 +310,8 @@ fn in_kind_of<T: Element>(x: &ErasedOperand<'_, T>, gradient: Erased<T>) -> Resu
 /// # Errors
 ///
 /// - `Argument`: a fill is not zero;
-/// - `NonFinite`: an entry is not finite, and the other operand has zeros that are not stored;
-/// - `Overflow`: an integer product does not fit, with its coordinates;
+/// - `NonFinite`: an entry is not finite, and the other operand has unstored zeros;
+/// - `Overflow`: an integer product does not fit; the error reports its coordinates;
 /// - `TooLarge`: the result is out of proportion to the operands.
 ///
 /// # Complexity
@@ -338,23 +338,23 @@ pub fn outer<X: Operand<Elem: Ring>>(x: &X, y: &X) -> Result<X::Reduced<X::Elem>
     pairs(x, y, Pairs::Outer)
 }
 
-/// The Kronecker product: one operand once for each element of the other, times that.
+/// Returns the Kronecker product: copies of one operand, scaled by the other.
 ///
-/// *z*<sub>i·n + k, j·m + l</sub> = *x*<sub>ij</sub> · *y*<sub>kl</sub>, and so for any rank. All else is as for
-/// [`outer`].
+/// *z*<sub>i·n + k, j·m + l</sub> = *x*<sub>ij</sub> · *y*<sub>kl</sub>, and likewise for any rank. Otherwise the
+/// same as [`outer`].
 ///
 /// # Shapes
 ///
-/// Each axis of the result is as long as the product of those of both; an operand of smaller rank has axes of length 1
-/// in front.
+/// The length of each axis is the product of the lengths in both operands. An operand of smaller rank gets axes of
+/// length 1 before its first axis.
 ///
 /// # Implicit values
 ///
-/// As of [`outer`]: fills must be zero, and stored is where both operands store something.
+/// As in [`outer`]: fills must be zero, and the result stores a position if both operands store its elements.
 ///
 /// # NaN
 ///
-/// As of [`outer`].
+/// As in [`outer`].
 ///
 /// # Gradient
 ///
@@ -362,11 +362,12 @@ pub fn outer<X: Operand<Elem: Ring>>(x: &X, y: &X) -> Result<X::Reduced<X::Elem>
 ///
 /// # Errors
 ///
-/// Those of [`outer`], `AxisOverflow` and `AxisTooLong`: an axis of the result is too long.
+/// - the errors of [`outer`];
+/// - `AxisOverflow`, `AxisTooLong`: an axis of the result is too long.
 ///
 /// # Complexity
 ///
-/// O(entries of *x* · entries of *y*), and a sort where these do not come in order.
+/// O(entries of *x* · entries of *y*), and a sort if the products are not in order.
 ///
 /// # Examples
 ///
@@ -387,11 +388,11 @@ pub fn kron<X: Operand<Elem: Ring>>(x: &X, y: &X) -> Result<X::Reduced<X::Elem>>
     pairs(x, y, Pairs::Kron)
 }
 
-/// The gradients of both operands of [`outer`].
+/// Returns the gradients of both operands of [`outer`].
 ///
-/// *dx*<sub>i</sub> = Σ<sub>j</sub> *dz*<sub>ij</sub> · *y*<sub>j</sub> in eight lanes by the position of *j*, as
-/// [`sddmm`](crate::CooPattern::sddmm) has them; *dy*<sub>j</sub> = Σ<sub>i</sub> *x*<sub>i</sub> · *dz*<sub>ij</sub>
-/// in order. Of sparse operands the sums go over what is stored.
+/// *dx*<sub>i</sub> = Σ<sub>j</sub> *dz*<sub>ij</sub> · *y*<sub>j</sub> is added in eight partial sums by the
+/// position of *j*, as in [`sddmm`](crate::CooPattern::sddmm). *dy*<sub>j</sub> = Σ<sub>i</sub> *x*<sub>i</sub> ·
+/// *dz*<sub>ij</sub> is added in order. For sparse operands, the sums have only stored entries.
 ///
 /// # Shapes
 ///
@@ -412,11 +413,11 @@ pub fn kron<X: Operand<Elem: Ring>>(x: &X, y: &X) -> Result<X::Reduced<X::Elem>>
 ///
 /// # Errors
 ///
-/// `ShapeMismatch` where `upstream` has another shape than the result, and `TooLarge` as for [`outer`].
+/// `ShapeMismatch` if `upstream` does not have the shape of the result, and `TooLarge` as in [`outer`].
 ///
 /// # Complexity
 ///
-/// O(entries of *x* · entries of *y*), and a search for each in a sparse `upstream`.
+/// O(entries of *x* · entries of *y*), and a search per product in a sparse `upstream`.
 ///
 /// # Examples
 ///
@@ -439,7 +440,7 @@ pub fn outer_backward<X: Operand<Elem: Float>, U: Operand<Elem = X::Elem>>(
     pairs_backward(x, y, Pairs::Outer, upstream)
 }
 
-/// The gradients of both operands of [`kron`]: as those of [`outer`].
+/// Returns the gradients of both operands of [`kron`], as for [`outer`].
 ///
 /// # Shapes
 ///
@@ -464,7 +465,7 @@ pub fn outer_backward<X: Operand<Elem: Float>, U: Operand<Elem = X::Elem>>(
 ///
 /// # Complexity
 ///
-/// O(entries of *x* · entries of *y*), and a search for each in a sparse `upstream`.
+/// O(entries of *x* · entries of *y*), and a search per product in a sparse `upstream`.
 ///
 /// # Examples
 ///

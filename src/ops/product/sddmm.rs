@@ -140,23 +140,25 @@ macro_rules! methods_of_patterns {
 }
 
 methods_of_patterns! {
-    /// The product of two dense factors at the positions of this pattern, and nowhere else.
+    /// Returns the products of two dense factors at the positions of this pattern only.
     ///
-    /// *z*<sub>ij</sub> = Σ<sub>k</sub> *l*<sub>ik</sub> · *r*<sub>jk</sub> at every (i, j) that is stored: *l* times
-    /// *r* transposed. Axes of the pattern before the last two are batches.
+    /// *z*<sub>ij</sub> = Σ<sub>k</sub> *l*<sub>ik</sub> · *r*<sub>jk</sub> at every stored (i, j): *l* times *r*
+    /// transposed. Axes of the pattern before the last two are batches.
     ///
-    /// Each product and sum is rounded, and nothing is fused. The k-th product goes to lane k mod 8, and the lanes are
-    /// added as ((0+1)+(2+3))+((4+5)+(6+7)): the same bits in every format and for any number of threads. 16-bit floats
-    /// are summed in `f32` and rounded once; integers are exact; of `bool` it is "or" of "and"s.
+    /// Each product and each sum is rounded, and nothing is fused. The k-th product is added to partial sum k mod 8.
+    /// The partial sums are added as ((0+1)+(2+3))+((4+5)+(6+7)). The result is therefore bitwise identical for every
+    /// format and any number of threads. 16-bit floats are summed in `f32` and rounded once; integers are exact; `bool`
+    /// is "or" of "and"s.
     ///
     /// # Shapes
     ///
-    /// A pattern \[…, m, n\] takes *l* of \[…, m, k\] and *r* of \[…, n, k\], arrays or views of any layout. Batch axes
-    /// of a factor may have length 1 or be left out in front: then it serves all batches.
+    /// For a pattern of shape \[…, m, n\], *l* has the shape \[…, m, k\] and *r* has the shape \[…, n, k\]. Both
+    /// are arrays or views of any layout. A factor whose leading batch axes have length 1 or are missing is used for
+    /// all batches.
     ///
     /// # Implicit values
     ///
-    /// The pattern is shared, and the fill is 0: nothing is said of unstored positions.
+    /// The pattern is shared, and the fill is 0. Products at unstored positions are not computed.
     ///
     /// # NaN
     ///
@@ -168,9 +170,9 @@ methods_of_patterns! {
     ///
     /// # Errors
     ///
-    /// - `Argument`: the pattern has less than two axes;
-    /// - `ShapeMismatch`, `LengthMismatch`: a factor does not fit;
-    /// - `Overflow`: an integer sum does not fit, with its coordinates.
+    /// - `Argument`: the pattern has fewer than two axes;
+    /// - `ShapeMismatch`, `LengthMismatch`: a factor does not have the expected shape;
+    /// - `Overflow`: an integer sum does not fit; the error reports its coordinates.
     ///
     /// # Complexity
     ///
@@ -196,25 +198,30 @@ methods_of_patterns! {
     #[doc(alias = "sampled_addmm")]
     #[doc(alias = "masked_matmul")]
     CooPattern;
-    /// The product of two dense factors at the positions of this pattern: see [`CooPattern::sddmm`].
+    /// Returns the products of two dense factors at the positions of this pattern only.
+    ///
+    /// See [`CooPattern::sddmm`].
     ///
     /// # Errors
     ///
-    /// Those of [`CooPattern::sddmm`].
+    /// The errors of [`CooPattern::sddmm`].
     CsrPattern;
 }
 
 /// # Products
 impl<P: Pattern, T: Ring> Stored<'_, P, T> {
-    /// The entries times the product of two dense factors where they stand: as
-    /// [`pattern.sddmm(l, r)`](CooPattern::sddmm), of which each dot is rounded to the type, then multiplied.
+    /// Returns the entries times the product of two dense factors.
     ///
-    /// *z*<sub>ij</sub> = *x*<sub>ij</sub> · Σ<sub>k</sub> *l*<sub>ik</sub> · *r*<sub>jk</sub> at every (i, j) that is
-    /// stored. The fill is 0.
+    /// Each dot product is computed as in [`pattern.sddmm(l, r)`](CooPattern::sddmm) and rounded to the type, then
+    /// multiplied.
+    ///
+    /// *z*<sub>ij</sub> = *x*<sub>ij</sub> · Σ<sub>k</sub> *l*<sub>ik</sub> · *r*<sub>jk</sub> at every stored (i,
+    /// j). The fill is 0.
     ///
     /// # Errors
     ///
-    /// Those of [`CooPattern::sddmm`]; `Overflow` also where the integer product with an entry does not fit.
+    /// - the errors of [`CooPattern::sddmm`];
+    /// - `Overflow`: an integer product with an entry does not fit.
     ///
     /// # Examples
     ///
@@ -282,13 +289,13 @@ pub fn pattern_sddmm_backward<P: Pattern, T: Float, L: Dimension, R: Dimension>(
     gradients(pattern.any(), &l.view().into_dyn(), &r.view().into_dyn(), upstream)
 }
 
-/// Returns the gradients of the entries, of the left factor and of the right factor of [`Stored::sddmm`].
+/// Returns the gradients of the entries and of both factors of [`Stored::sddmm`].
 ///
-/// *dx*<sub>ij</sub> = *dz*<sub>ij</sub> · Σ<sub>k</sub> *l*<sub>ik</sub> · *r*<sub>jk</sub> on the pattern of *x*;
+/// *dx*<sub>ij</sub> = *dz*<sub>ij</sub> · Σ<sub>k</sub> *l*<sub>ik</sub> · *r*<sub>jk</sub> on the pattern of *x*.
 /// *dl*<sub>ik</sub> = Σ<sub>j</sub> (*dz*<sub>ij</sub> · *x*<sub>ij</sub>) · *r*<sub>jk</sub> and
-/// *dr*<sub>jk</sub> = Σ<sub>i</sub> (*dz*<sub>ij</sub> · *x*<sub>ij</sub>) · *l*<sub>ik</sub> over the stored entries,
-/// in increasing order, from +0.0. Each product and each sum is rounded; 16-bit floats are summed in `f32`. A factor
-/// that serves several batches receives the sum over these batches.
+/// *dr*<sub>jk</sub> = Σ<sub>i</sub> (*dz*<sub>ij</sub> · *x*<sub>ij</sub>) · *l*<sub>ik</sub> are sums over the
+/// stored entries, in increasing order, from +0.0. Each product and each sum is rounded; 16-bit floats are summed in
+/// `f32`. A factor that serves several batches receives the sum over these batches.
 ///
 /// # Shapes
 ///

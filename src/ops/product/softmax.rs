@@ -136,13 +136,14 @@ fn dense<T: Float, G: Float>(
     Ok(dense_array(&shape, alloc::collect(results.iter().map(|&number| G::from_f64(number)))?))
 }
 
-/// The exponentials of the elements of each group over the given axes, over their sum.
+/// Returns the softmax of each group over the given axes.
 ///
-/// *y*<sub>k,r</sub> = exp(*x*<sub>k,r</sub> − max<sub>s</sub> *x*<sub>k,s</sub>) / Σ<sub>s</sub> exp(*x*<sub>k,s</sub>
-/// − max<sub>s</sub> *x*<sub>k,s</sub>); for *k* over the other axes and *r*, *s* over those given.
+/// *y*<sub>k,r</sub> = exp(*x*<sub>k,r</sub> − max<sub>s</sub> *x*<sub>k,s</sub>) / Σ<sub>s</sub>
+/// exp(*x*<sub>k,s</sub> − max<sub>s</sub> *x*<sub>k,s</sub>), for *k* over the other axes and *r*, *s* over the
+/// given axes.
 ///
-/// Each step is in `f64`, the sum is exact and rounded once, and so is the result: neither order nor format nor threads
-/// change a bit.
+/// Each step is computed in `f64`. The sum is exact and rounded once, and so is the result. The result is therefore
+/// bitwise identical for any order, format and number of threads.
 ///
 /// # Shapes
 ///
@@ -150,13 +151,13 @@ fn dense<T: Float, G: Float>(
 ///
 /// # Implicit values
 ///
-/// For [`x.stored()`](Stored) the groups are those of its entries; the pattern is shared, and the fill of the result is
-/// 0: what is absent has no share, as if it were minus infinity. The whole of a sparse tensor has no softmax of one
-/// fill: that is an error.
+/// For [`x.stored()`](Stored), the groups consist of stored entries, the pattern is shared, and the fill of the result
+/// is 0. An unstored position has the weight 0, as if it were minus infinity. A sparse tensor that is not a stored view
+/// is an error, because its unstored positions would have several values.
 ///
 /// # NaN
 ///
-/// A NaN makes its whole group NaN, and so does plus infinity, or minus infinity alone.
+/// A group with a NaN or with plus infinity has NaN for all its elements. A group with only minus infinity has too.
 ///
 /// # Gradient
 ///
@@ -164,12 +165,12 @@ fn dense<T: Float, G: Float>(
 ///
 /// # Errors
 ///
-/// - `AxisOutOfRange`, `AxisRepeated`: the axes are none of *x*;
-/// - `Argument`: *x* is a sparse tensor, and not its stored view.
+/// - `AxisOutOfRange`, `AxisRepeated`: *x* does not have an axis, or an axis is given twice;
+/// - `Argument`: *x* is a sparse tensor that is not a stored view.
 ///
 /// # Complexity
 ///
-/// O(nnz · (rank + log nnz)), O(nnz · rank) where the other axes lead; for arrays O(elements).
+/// O(nnz · rank) if the other axes come first, otherwise O(nnz · (rank + log nnz)). O(elements) for arrays.
 ///
 /// # Examples
 ///
@@ -188,30 +189,30 @@ fn dense<T: Float, G: Float>(
 /// ```
 ///
 /// Definition:
-/// [`scipy.special.softmax`](https://docs.scipy.org/doc/scipy/reference/generated/scipy.special.softmax.html); of
-/// entries [`torch.sparse.softmax`](https://docs.pytorch.org/docs/stable/generated/torch.sparse.softmax.html).
+/// [`scipy.special.softmax`](https://docs.scipy.org/doc/scipy/reference/generated/scipy.special.softmax.html). For
+/// stored entries, [`torch.sparse.softmax`](https://docs.pytorch.org/docs/stable/generated/torch.sparse.softmax.html).
 #[doc(alias = "attention")]
 pub fn softmax<X: Operand<Elem: Float>>(x: &X, axes: impl Into<Axes>) -> Result<X::Reduced<X::Elem>> {
     shares(x, Softmax::Shares, &axes.into(), None)
 }
 
-/// The logarithm of [`softmax`](softmax()): without the digits that the shares lose.
+/// Returns the logarithm of [`softmax`](softmax()), without loss of precision.
 ///
-/// *y*<sub>k,r</sub> = (*x*<sub>k,r</sub> − max<sub>s</sub> *x*<sub>k,s</sub>) − ln Σ<sub>s</sub> exp(*x*<sub>k,s</sub>
-/// − max<sub>s</sub> *x*<sub>k,s</sub>), each step in `f64`, the sum exact. Of [`x.stored()`](Stored) the fill is minus
-/// infinity. All else is as for [`softmax`](softmax()).
+/// *y*<sub>k,r</sub> = (*x*<sub>k,r</sub> − max<sub>s</sub> *x*<sub>k,s</sub>) − ln Σ<sub>s</sub>
+/// exp(*x*<sub>k,s</sub> − max<sub>s</sub> *x*<sub>k,s</sub>), with each step in `f64` and an exact sum. For
+/// [`x.stored()`](Stored), the fill is minus infinity. Otherwise the same as [`softmax`](softmax()).
 ///
 /// # Shapes
 ///
-/// The result has the shape of *x*; the axes are those of one group, all of them together.
+/// The result has the shape of *x*. The given axes together are the axes of one group.
 ///
 /// # Implicit values
 ///
-/// As of [`softmax`](softmax()), but that what is absent has the logarithm of no share, minus infinity.
+/// As in [`softmax`](softmax()), except that an unstored position has the logarithm of the weight 0, minus infinity.
 ///
 /// # NaN
 ///
-/// As of [`softmax`](softmax()).
+/// As in [`softmax`](softmax()).
 ///
 /// # Gradient
 ///
@@ -241,7 +242,7 @@ pub fn log_softmax<X: Operand<Elem: Float>>(x: &X, axes: impl Into<Axes>) -> Res
     shares(x, Softmax::Logarithms, &axes.into(), None)
 }
 
-/// The gradient of [`softmax`](softmax()).
+/// Returns the gradient of [`softmax`](softmax()).
 ///
 /// *dx*<sub>k,r</sub> = *y*<sub>k,r</sub> · (*dy*<sub>k,r</sub> − Σ<sub>s</sub> *y*<sub>k,s</sub> ·
 /// *dy*<sub>k,s</sub>), where *y* is the softmax in `f64`, the sum is exact over rounded products, and each step is in
@@ -249,12 +250,12 @@ pub fn log_softmax<X: Operand<Elem: Float>>(x: &X, axes: impl Into<Axes>) -> Res
 ///
 /// # Shapes
 ///
-/// `upstream` has exactly the shape of *x*, and so has the gradient.
+/// `upstream` and the gradient have exactly the shape of *x*.
 ///
 /// # Implicit values
 ///
-/// For [`x.stored()`](Stored) the gradient has the pattern (shared) and a fill of 0. At an unstored position, the fill
-/// of `upstream` counts, or 0 if `upstream` is a stored view.
+/// For [`x.stored()`](Stored), the gradient has the pattern of *x* (shared) and a fill of 0. At an unstored position,
+/// the fill of `upstream` counts, or 0 if `upstream` is a stored view.
 ///
 /// # NaN
 ///
@@ -291,19 +292,19 @@ pub fn softmax_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
     backward(x, upstream, Softmax::Shares, &axes.into())
 }
 
-/// The gradient of [`log_softmax`].
+/// Returns the gradient of [`log_softmax`].
 ///
 /// *dx*<sub>k,r</sub> = *dy*<sub>k,r</sub> − *p*<sub>k,r</sub> · Σ<sub>s</sub> *dy*<sub>k,s</sub>, where *p* is the
 /// softmax in `f64`, the sum is exact, and each step is in `f64`.
 ///
 /// # Shapes
 ///
-/// `upstream` has exactly the shape of *x*, and so has the gradient.
+/// `upstream` and the gradient have exactly the shape of *x*.
 ///
 /// # Implicit values
 ///
-/// For [`x.stored()`](Stored) the gradient has the pattern (shared) and a fill of 0. At an unstored position, the fill
-/// of `upstream` counts, or 0 if `upstream` is a stored view.
+/// For [`x.stored()`](Stored), the gradient has the pattern of *x* (shared) and a fill of 0. At an unstored position,
+/// the fill of `upstream` counts, or 0 if `upstream` is a stored view.
 ///
 /// # NaN
 ///

@@ -50,25 +50,25 @@ pub(crate) fn tensordot_shape(lengths: [&[usize]; 2], axes: [&[isize]; 2]) -> Re
     Ok(spec_of(lengths, axes)?.shape(&lengths))
 }
 
-/// The product of two operands over pairs of axes: those of the left one that are named, with those of the right one.
+/// Returns the product of two operands over pairs of axes.
 ///
-/// *z*<sub>i…j…</sub> = Σ<sub>k…</sub> *x*<sub>i…k…</sub> · *y*<sub>k…j…</sub>: the axes that stay of *x*, then those
-/// of *y*. The positions are summed in row-major order of the axes of *x*, whatever order they are named in; all else
-/// is as for [`einsum`](crate::einsum()).
+/// *z*<sub>i…j…</sub> = Σ<sub>k…</sub> *x*<sub>i…k…</sub> · *y*<sub>k…j…</sub>. The terms are added in
+/// row-major order of the given axes of *x*, for any order of the lists. Otherwise the same as
+/// [`einsum`](crate::einsum()).
 ///
 /// # Shapes
 ///
-/// The axes that are named have the same lengths, pair by pair. The result has the other axes of *x*, then those of
-/// *y*.
+/// The given axes of both operands have equal lengths, pair by pair. The result has the other axes of *x*, then the
+/// other axes of *y*.
 ///
 /// # Implicit values
 ///
-/// As of [`einsum`](crate::einsum()): unstored positions must hold zero, and the result has a fill of zero. Of stored
-/// views the entries count alone.
+/// As in [`einsum`](crate::einsum()): unstored positions must hold zero, and the result has a fill of zero. For stored
+/// views, only stored entries count.
 ///
 /// # NaN
 ///
-/// As of [`einsum`](crate::einsum()).
+/// As in [`einsum`](crate::einsum()).
 ///
 /// # Gradient
 ///
@@ -76,14 +76,14 @@ pub(crate) fn tensordot_shape(lengths: [&[usize]; 2], axes: [&[isize]; 2]) -> Re
 ///
 /// # Errors
 ///
-/// - `LengthMismatch`: there are not as many axes of both;
-/// - `AxisOutOfRange`, `AxisRepeated`: an axis is none of its operand, or is named twice;
-/// - `Argument`: two axes have different lengths, or a fill is not zero;
-/// - those of [`einsum`](crate::einsum()).
+/// - `LengthMismatch`: the numbers of axes of both operands differ;
+/// - `AxisOutOfRange`, `AxisRepeated`: an operand does not have an axis, or an axis is given twice;
+/// - `Argument`: two paired axes have different lengths, or a fill is not zero;
+/// - the errors of [`einsum`](crate::einsum()).
 ///
 /// # Complexity
 ///
-/// That of the product of matrices that it comes to.
+/// The cost of the equivalent product of matrices.
 ///
 /// # Examples
 ///
@@ -123,7 +123,9 @@ fn of_tensordot(mut error: Error) -> Error {
     error
 }
 
-/// The gradients of both operands of [`tensordot`]: see [`grad::einsum`](crate::grad::einsum).
+/// Returns the gradients of both operands of [`tensordot`].
+///
+/// See [`grad::einsum`](crate::grad::einsum).
 ///
 /// # Shapes
 ///
@@ -148,7 +150,7 @@ fn of_tensordot(mut error: Error) -> Error {
 ///
 /// # Complexity
 ///
-/// Twice that of the products of matrices that the forward pass comes to.
+/// Twice the cost of the products of matrices in the forward pass.
 ///
 /// # Examples
 ///

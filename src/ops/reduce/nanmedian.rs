@@ -321,7 +321,7 @@ pub fn nanmedian_index<X: Operand<Elem: Real>>(
 /// | --- | --- |
 /// | none | one half each, divided among all elements equal to the lower or to the upper middle value |
 /// | [`lower`](Nanmedian::lower) | all of it, divided among all elements equal to the lower middle value |
-/// | [`first`](Nanmedian::first) | one half each, the elements at ranks ⌊(m−1)/2⌋ and ⌊m/2⌋; all if these are equal |
+/// | [`first`](Nanmedian::first) | half each, the elements at ranks ⌊(m−1)/2⌋ and ⌊m/2⌋; all, if the ranks are equal |
 /// | `lower`, `first` | all of it, the element at rank ⌊(m−1)/2⌋ |
 ///
 /// A rank counts from 0, by value and then by position. With `first`, the receiver is therefore not always the first of
