@@ -26,7 +26,7 @@ macro_rules! methods {
         $(#[$attribute:meta])* $about:literal
         $family:ident::$name:ident [$($generics:tt)*] ($($arg:ident: $type:ty),*) -> $found:ty [$($bounds:tt)*];
     )*) => {$(
-        #[doc = concat!($about, ": see ", linked!($name), ".\n\n# Errors\n\nThose of ", linked!($name), ".")]
+        #[doc = concat!($about, ": see ", linked!($name), ".\n\n# Errors\n\nThe errors of ", linked!($name), ".")]
         $(#[$attribute])*
         $public fn $name $($generics)* (&self, $($arg: $type),*) -> Result<$found> $($bounds)* {
             $family::$name(self, $($arg),*)
@@ -76,35 +76,35 @@ macro_rules! operations {
         methods! {
             [$($public)*]
             #[allow(clippy::type_complexity)] // a pair of results of ordinary types
-            "The median and where it stands"
+            "Returns the median and its position"
             reduce::nanmedian_index [] (options: impl Into<Nanmedian>)
                 -> ($Reduced<$Own, <$elem as Real>::Median>, $Reduced<$Own, u64>) [where $elem: Real];
-            "The greatest elements along an axis"
+            "Returns the largest elements along an axis"
             reduce::topk [] (k: usize, axis: impl Position) -> $Reduced<$Own, $elem> [where $elem: Real];
             #[allow(clippy::type_complexity)] // a pair of results of ordinary types
-            "The greatest elements along an axis with their positions"
+            "Returns the largest elements along an axis with their positions"
             reduce::topk_index [] (k: usize, axis: impl Position)
                 -> ($Reduced<$Own, $elem>, $Reduced<$Own, u64>) [where $elem: Real];
-            "The distinct values and how often each stands there"
+            "Returns the distinct values and their counts"
             reduce::unique [] () -> (Vec<$elem>, Vec<u64>) [where $elem: Real];
-            "Whether all elements are close to those of another operand"
+            "Returns whether all elements are close to the elements of another operand"
             binary::allclose [<Y>] (other: Y, tolerance: impl Into<Tolerance>) -> bool [where
                 $elem: Magnitude,
                 Y: Partner<Self, Elem = $elem, Zipped<bool>: Operand<Elem = bool>>];
-            "The positions of the elements along an axis, in their order"
+            "Returns the positions along an axis, in increasing order of the elements"
             reduce::argsort [] (axis: impl Position) -> $Reduced<$Own, u64> [where $elem: Real];
-            "The shares of the exponentials, over the axes given"
+            "Returns the softmax over the given axes"
             product::softmax [] (options: impl Into<Axes>) -> $Reduced<$Own, $elem> [where $elem: Float];
-            "The logarithms of these shares, over the axes given"
+            "Returns the logarithm of the softmax over the given axes"
             product::log_softmax [] (options: impl Into<Axes>) -> $Reduced<$Own, $elem> [where $elem: Float];
-            "The elements at flattened positions"
+            "Returns the elements at flat positions"
             select::take [<'a, J: Position>] (positions: impl Into<Take<'a, J>>) -> $Reduced<$Own, $elem> [];
-            "The slices at positions of one axis"
+            "Returns the slices at positions of one axis"
             select::take_axis [<'a, J: Position>] (positions: impl Into<Take<'a, J>>, axis: impl Position)
                 -> $Reduced<$Own, $elem> [];
         }
 
-        /// Whether each element is one of the test elements: see [`isin()`](crate::isin()).
+        /// Returns whether each element is one of the test values: see [`isin()`](crate::isin()).
         ///
         /// # Errors
         ///
@@ -115,18 +115,18 @@ macro_rules! operations {
 
         methods! {
             [$($public)*]
-            "A function of two elements"
+            "Returns a function of two elements, computed at each position"
             binary::zip_with [<Y: Partner<Self>, V: Element>] (other: Y, f: impl Fn($elem, Y::Elem) -> V + Sync)
                 -> Y::Zipped<V> [];
-            "The product of matrices"
+            "Returns the product of matrices"
             product::matmul [<Y: Operand<Elem = $elem>>] (other: &Y) -> <Self as Operand>::Product<Y>
                 [where $elem: Ring];
-            "The product of matrices on a mask, or by other operations"
+            "Returns the product of matrices on a mask, or over a semiring"
             product::matmul_with [<'m, Y: Operand<Elem = $elem>, S: Semiring<$elem>>] (
                 other: &Y,
                 options: impl Into<Matmul<'m, S>>
             ) -> <Self as Operand>::Product<Y> [];
-            "The product with one number for each place on an axis"
+            "Returns the product with one number per position of an axis"
             binary::scale [] (axis: impl Position, factors: impl Factors<$elem>) -> $Reduced<$Own, $elem> [];
         }
 
@@ -142,7 +142,7 @@ type MappedOf<X, U> = <X as Operand>::Mapped<U>;
 
 /// # Operations
 ///
-/// The pages stand at the functions of the same names.
+/// Each method is documented at the function of the same name.
 impl<P: Pattern, T: Element> Tensor<P, T> {
     operations!([pub fn], T, Tensor<P>, Tensor<P, bool>);
     crate::__folds! { (methods) @folds [pub fn] T, Tensor<P>, tensors }
@@ -150,18 +150,20 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
 
 /// # Operations
 ///
-/// The pages stand at the functions of the same names.
+/// Each method is documented at the function of the same name.
 impl<P: Pattern, T: Element> Stored<'_, P, T> {
     operations!([pub fn], T, Tensor<P>, Tensor<P, bool>);
     crate::__folds! { (methods) @folds [pub fn] T, Tensor<P>, tensors }
 }
 
-/// The operations as methods of `ndarray` arrays and views, by the names that tensors have them under.
+/// The operations as methods of `ndarray` arrays and views.
 ///
-/// Where `ndarray` has a method of the name (`abs`, `exp` and the like), that is the one of an array:
-/// [`exp`](crate::exp()) and the other functions take arrays as well.
+/// The methods have the names of the methods of tensors.
 ///
-/// It is in the [prelude](crate::prelude).
+/// If `ndarray` has a method with the name of an operation, such as `abs` or `exp`, arrays keep that method. The
+/// functions, such as [`exp`](crate::exp()), accept arrays too.
+///
+/// The trait is in the [prelude](crate::prelude).
 pub trait Operations: Operand {
     operations!([fn], Self::Elem, ReducedOf<Self>, MappedOf<Self, bool>);
     crate::__functions! { functions [fn] [Self::Elem] MappedOf<Self> arrays }

@@ -26,7 +26,7 @@ pub(crate) struct OpSpec {
     pub(crate) split: Split,
     /// True if an elementwise operation returns the pattern of its operands.
     pub(crate) keeps_pattern: bool,
-    /// True if the result has entries even if the operands have no entries.
+    /// True if the result has entries even if the operands do not have entries.
     pub(crate) stores: bool,
     /// How the operation reads an operand that arrives in chunks.
     pub(crate) stream: Stream,
@@ -74,7 +74,7 @@ pub(crate) enum Gradient {
     Upstream,
     /// The operand receives no gradient.
     Zero,
-    /// The operation has no gradient.
+    /// The operation does not have a gradient.
     None,
 }
 

@@ -36,7 +36,7 @@ impl<T: Element, F: Fn(T) -> bool + Copy + Sync> Map<T> for Test<F> {
 #[doc = said!(predicate)]
 /// # NaN
 ///
-/// NaN yields `false`; a complex number with one part NaN and the other infinite is infinite, and NaN.
+/// NaN yields `false`. A complex number with a NaN part and an infinite part is both NaN and infinite.
 ///
 /// # Examples
 ///
@@ -149,13 +149,12 @@ pub fn isfinite_into<X: Operand<Elem: Element>>(x: &X, out: &mut impl Answers<X>
 ///
 /// *y*<sub>i</sub> = (Im *x*<sub>i</sub> = 0)
 ///
-/// An imaginary part of `-0.0` is zero. Types without an imaginary part give `true`.
+/// An imaginary part of `-0.0` is zero. Types without an imaginary part yield `true`.
 ///
 #[doc = said!(predicate)]
 /// # NaN
 ///
-/// An imaginary part that is NaN is not zero; the real part does not matter, nor does a NaN of a type without an
-/// imaginary part.
+/// An imaginary part that is NaN is not zero. The real part does not matter, and neither does a NaN of a real type.
 ///
 /// # Examples
 ///
@@ -191,7 +190,7 @@ pub fn isreal_into<X: Operand<Elem: Element>>(x: &X, out: &mut impl Answers<X>) 
 ///
 /// *y*<sub>i</sub> = (*x*<sub>i</sub> = +∞)
 ///
-/// Integers and `bool` yield `false`. A complex number has no sign, so this does not exist for complex elements.
+/// Integers and `bool` yield `false`. Complex elements do not have a sign, and do not compile.
 ///
 #[doc = said!(predicate)]
 /// # NaN
@@ -244,7 +243,7 @@ pub fn isposinf_into<X: Operand<Elem: Real>>(x: &X, out: &mut impl Answers<X>) -
 ///
 /// *y*<sub>i</sub> = (*x*<sub>i</sub> = −∞)
 ///
-/// Integers and `bool` yield `false`. A complex number has no sign, so this does not exist for complex elements.
+/// Integers and `bool` yield `false`. Complex elements do not have a sign, and do not compile.
 ///
 #[doc = said!(predicate)]
 /// # NaN

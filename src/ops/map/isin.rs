@@ -18,9 +18,9 @@ use crate::ops::operand::Operand;
 
 /// The test values of [`isin`], and its options.
 ///
-/// Test elements convert to it: a scalar, or an array, a slice, a `Vec`, a `HashSet` or an `ndarray` array of any rank
-/// and layout, of the type of the elements that are asked about. What is contiguous is borrowed. Order and repetition
-/// do not matter.
+/// A scalar converts to it, and so does an array, a slice, a `Vec`, a `HashSet` or an `ndarray` array of any rank and
+/// layout. Test values have the type of the elements that are tested. Contiguous values are borrowed. Order and
+/// repetition do not matter.
 ///
 /// # Examples
 ///
@@ -41,16 +41,18 @@ use crate::ops::operand::Operand;
 #[non_exhaustive]
 pub struct Isin<'a, T: Element> {
     members: Cow<'a, [T]>,
-    /// Whether the answer is turned around: *not* a member.
+    /// True if the results are inverted: *not* a member.
     pub invert: bool,
-    /// A hint that the test elements are distinct, which saves a pass; it never changes an answer.
+    /// A hint that the test values are distinct, which saves a pass.
+    ///
+    /// It never changes a result.
     pub assume_unique: bool,
     /// The algorithm.
     pub kind: IsinKind,
 }
 
 impl<'a, T: Element> Isin<'a, T> {
-    /// Whether elements are among `members`, by the algorithm that suits them.
+    /// Returns options for membership in `members`, with an automatic algorithm.
     pub fn of(members: impl Into<Isin<'a, T>>) -> Self {
         members.into()
     }
@@ -64,22 +66,26 @@ impl<'a, T: Element> Isin<'a, T> {
         Isin { members: Cow::Owned(self.members.into_owned()), ..self }
     }
 
-    /// The test elements, in no promised order; those that an array repeats by broadcasting may be there once.
+    /// Returns the test values, in any order.
+    ///
+    /// Values that an array repeats by broadcasting may appear only once.
     pub fn members(&self) -> &[T] {
         &self.members
     }
 
-    /// Turns the answer around: *not* a member. So NaN gives `true`.
+    /// Inverts the results: *not* a member. NaN then yields `true`.
     pub fn invert(self) -> Self {
         Isin { invert: true, ..self }
     }
 
-    /// Hints that the test elements are distinct, which saves a pass; it never changes an answer.
+    /// Hints that the test values are distinct, which saves a pass.
+    ///
+    /// The hint never changes a result.
     pub fn assume_unique(self) -> Self {
         Isin { assume_unique: true, ..self }
     }
 
-    /// Asks by an algorithm of the caller's choice.
+    /// Selects the algorithm.
     pub fn kind(self, kind: IsinKind) -> Self {
         Isin { kind, ..self }
     }
@@ -137,7 +143,7 @@ impl<'a, T: Element, S: Data<Elem = T>, D: Dimension> From<&'a ArrayBase<S, D>> 
     fn from(members: &'a ArrayBase<S, D>) -> Self {
         match members.as_slice_memory_order() {
             Some(contiguous) => Isin::new(Cow::Borrowed(contiguous)),
-            // A broadcast view may be vast: elements that an axis repeats are read once.
+            // A broadcast view may be very large: elements that an axis repeats are read once.
             None => Isin::new(once_on_each(members.view(), 0..members.ndim()).iter().copied().collect()),
         }
     }
@@ -149,63 +155,62 @@ impl<'a, T: Element> From<&'a Isin<'_, T>> for Isin<'a, T> {
     }
 }
 
-/// The algorithm of [`isin()`], for those who tune; the answers are the same.
+/// The algorithm of [`isin()`], for tuning; the results are the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum IsinKind {
-    /// The fastest one for the sizes and the type; it is never refused.
+    /// The fastest algorithm for the sizes and the type, which always works.
     #[default]
     Auto,
-    /// Sorts the test elements, and searches each value among them: the smallest memory.
+    /// Sorts the test values, and searches each element among them. This uses less memory than all other algorithms.
     Sort,
-    /// A table of one bit for each integer between the smallest and the greatest test element; integers and `bool`
-    /// only.
+    /// A table with one bit per integer from the smallest to the largest test value, for integers and `bool`.
     Table,
-    /// A hash set of the test elements.
+    /// A hash set of the test values.
     Hash,
 }
 
-/// Whether each element is one of the test elements.
+/// Returns whether each element is one of the test values.
 ///
-/// *y*<sub>i</sub> = (*x*<sub>i</sub> ∈ *S*), or under [`Isin::invert`] (*x*<sub>i</sub> ∉ *S*), for *S* the set of the
-/// test elements.
+/// *y*<sub>i</sub> = (*x*<sub>i</sub> ∈ *S*), or (*x*<sub>i</sub> ∉ *S*) with [`Isin::invert`], where *S* is the
+/// set of the test values.
 ///
-/// The test elements have the type of the elements of `x`: nothing is compared through a rounding. They come as
-/// anything dense: a scalar, an array or a slice, a `Vec`, an `ndarray` array of any rank and layout
-/// ([`Isin`], which also has the options). None at all make an empty set.
+/// The test values have the type of the elements of `x`, so no comparison involves rounding. They are a scalar, an
+/// array or a slice, a `Vec`, or an `ndarray` array of any rank and layout. [`Isin`] lists the options. An empty list
+/// is the empty set.
 ///
 /// # Shapes
 ///
 /// The result has the shape, the format and the index type of `x` (for arrays: the dimension type), and `bool`
-/// elements. The shape of the test elements does not matter.
+/// elements. The shape of the test values does not matter.
 ///
 /// # Implicit values
 ///
-/// The result stores what `x` stores (the pattern is shared), also where the answer is `false`. Its fill is whether
-/// the fill of `x` is a member; of [`x.stored()`](crate::Tensor::stored), whose fill is not looked at, it is `false`,
-/// or the fill of `x` where that is a `bool`.
+/// The result stores the positions that `x` stores (the pattern is shared), even if a value is `false`. The fill is the
+/// result for the fill of `x`. The fill of [`x.stored()`](crate::Tensor::stored) is not read: the fill of the result is
+/// `false`, or the fill of `x` if that is a `bool`.
 ///
 /// # NaN
 ///
-/// NaN is never a member, not even of a set that has a NaN, so under `invert` it gives `true`; nor is a complex number
-/// with a NaN in either part. `-0.0` equals `0.0`, per part. An infinity equals itself.
+/// NaN is never a member, even if the set has a NaN, so it yields `true` with `invert`. A complex number with NaN in
+/// either part is never a member. `-0.0` equals `0.0`, in each part. An infinity equals itself.
 ///
 /// # Gradient
 ///
-/// None: the answer is constant almost everywhere.
+/// None: the result is constant almost everywhere.
 ///
 /// # Errors
 ///
-/// - `TooLarge`: an array was broadcast to so many positions that the answers would need more than the larger of 1 GiB
-///   and 16 times the memory behind it;
-/// - `IsinKind`: a table was asked for, and the elements are neither integers nor `bool`, or the table would need more
-///   than the larger of 1 GiB and 16 times the bytes of the elements and test elements. [`IsinKind::Auto`], the
-///   default, never gives it.
+/// - `TooLarge`: a broadcast array has so many positions that the result would need more than 1 GiB and more than 16
+///   times the bytes of the array;
+/// - `IsinKind`: the table is selected, and the elements are neither integers nor `bool`, or the table would need more
+///   than the larger of 1 GiB and 16 times the bytes of the elements and test values. [`IsinKind::Auto`], the default,
+///   never returns this error.
 ///
 /// # Complexity
 ///
-/// For *n* elements and *m* test elements: O(*n* + *m*) expected by hash; by table the same, and a bit for each integer
-/// of the range; O((*n* + *m*) log *m*) by sort.
+/// For *n* elements and *m* test values: O(*n* + *m*) expected with a hash set. The same with a table, plus one bit per
+/// integer of the range. O((*n* + *m*) log *m*) with sorting.
 ///
 /// # Examples
 ///
@@ -230,15 +235,15 @@ pub enum IsinKind {
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 ///
-/// Test elements of another type do not compile:
+/// Test values of another type do not compile:
 ///
 /// ```compile_fail
 /// # use lacuna::isin;
 /// isin(&ndarray::arr1(&[1i64, 2]), [1u64]).unwrap();
 /// ```
 ///
-/// Definition: [`numpy.isin`](https://numpy.org/doc/stable/reference/generated/numpy.isin.html), where `kind` has no
-/// `hash`, and `assume_unique` may change the answer.
+/// Definition: [`numpy.isin`](https://numpy.org/doc/stable/reference/generated/numpy.isin.html), which does not have
+/// `kind` `hash`, and in which `assume_unique` may change the result.
 #[doc(alias = "numpy.isin")]
 #[doc(alias = "contains")]
 #[doc(alias = "is_in")]
@@ -249,22 +254,22 @@ pub fn isin<'a, X: Operand>(x: &X, members: impl Into<Isin<'a, X::Elem>>) -> Res
     apply(x, &Question::new(x, &isin)?)
 }
 
-/// [`isin()`] into a result that is there already, whose memory is spared being found and cleared.
+/// Writes the results of [`isin()`] into an existing buffer.
 ///
-/// *y*<sub>i</sub> = (*x*<sub>i</sub> ∈ *S*), or under [`Isin::invert`] *y*<sub>i</sub> = (*x*<sub>i</sub> ∉ *S*).
+/// *y*<sub>i</sub> = (*x*<sub>i</sub> ∈ *S*), or *y*<sub>i</sub> = (*x*<sub>i</sub> ∉ *S*) with [`Isin::invert`].
 ///
 /// # Shapes
 ///
 /// `out` is a `bool` tensor of the format and index type of `x`, or a `bool` array or mutable view of its dimension
-/// type, of exactly the shape of `x` ([`Answers`]).
+/// type. It has exactly the shape of `x` ([`Answers`]).
 ///
 /// # Implicit values
 ///
-/// Those of [`isin()`]: `out` gets the pattern of `x` (shared), whatever it stored before.
+/// As in [`isin()`]. `out` receives the pattern of `x` (shared), whatever it stored before.
 ///
 /// # NaN
 ///
-/// NaN is never a member, so under [`Isin::invert`] it gives `true`.
+/// NaN is never a member, so it yields `true` with [`Isin::invert`].
 ///
 /// # Gradient
 ///
@@ -272,11 +277,12 @@ pub fn isin<'a, X: Operand>(x: &X, members: impl Into<Isin<'a, X::Elem>>) -> Res
 ///
 /// # Errors
 ///
-/// `ShapeMismatch`: `out` has another shape than `x`. `IsinKind` as in [`isin()`]. After an error `out` is as it was.
+/// `ShapeMismatch`: `out` does not have the shape of `x`. `IsinKind` as in [`isin()`]. After an error, `out` is
+/// unchanged.
 ///
 /// # Complexity
 ///
-/// That of [`isin()`], without memory for the result.
+/// The same as [`isin()`], without memory for the result.
 ///
 /// # Examples
 ///

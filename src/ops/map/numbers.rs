@@ -11,7 +11,7 @@ use crate::ops::operand::Operand;
 ///
 /// *y*<sub>i</sub> = −*x*<sub>i</sub>
 ///
-/// Unsigned integers and `bool` have no other sign, and do not compile.
+/// Unsigned integers and `bool` do not have negatives, and do not compile.
 ///
 #[doc = said!(shapes)]
 /// # NaN
@@ -24,7 +24,7 @@ use crate::ops::operand::Operand;
 ///
 /// # Errors
 ///
-/// - `Overflow`: the least integer of its type has no counterpart;
+/// - `Overflow`: the negative of the smallest integer does not fit its type;
 #[doc = said!(costs)]
 /// # Examples
 ///
@@ -94,7 +94,7 @@ pub fn neg_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
 #[doc = said!(shapes)]
 /// # NaN
 ///
-/// NaN yields the canonical NaN; a complex number with an infinite part is infinite, also where the other is NaN.
+/// NaN yields the canonical NaN. A complex number with an infinite part is infinite, even if the other part is NaN.
 ///
 /// # Gradient
 ///
@@ -102,7 +102,7 @@ pub fn neg_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
 ///
 /// # Errors
 ///
-/// - `Overflow`: the least integer of a signed type has a magnitude that the type does not hold;
+/// - `Overflow`: the magnitude of the smallest integer of a signed type does not fit the type;
 #[doc = said!(costs)]
 /// # Examples
 ///
@@ -167,7 +167,7 @@ pub fn abs_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
 ///
 /// *y*<sub>i</sub> = −1, 0, 1 for *x*<sub>i</sub> < 0, = 0, > 0
 ///
-/// Zeros keep their own sign. `bool` and complex numbers have none, and do not compile.
+/// Zeros keep their own sign. `bool` and complex numbers do not have a sign, and do not compile.
 ///
 #[doc = said!(shapes)]
 /// # NaN
@@ -211,7 +211,7 @@ pub fn sign<X: Operand<Elem: RealNumber>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 ///
 /// *y*<sub>i</sub> = min(max(*x*<sub>i</sub>, low), high)
 ///
-/// Zeros of both signs are as large, and keep theirs. Complex numbers have no order, and do not compile.
+/// Zeros of both signs are equal, and keep their sign. Complex numbers are not ordered, and do not compile.
 ///
 #[doc = said!(shapes)]
 /// # NaN
@@ -241,7 +241,7 @@ pub fn sign<X: Operand<Elem: RealNumber>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 ///
-/// Definition: [`numpy.clip`](https://numpy.org/doc/stable/reference/generated/numpy.clip.html), which takes bounds
+/// Definition: [`numpy.clip`](https://numpy.org/doc/stable/reference/generated/numpy.clip.html), which accepts bounds
 /// in any order.
 #[doc(alias = "clip")]
 pub fn clamp<X: Operand<Elem: Real>>(x: &X, low: X::Elem, high: X::Elem) -> Result<X::Mapped<X::Elem>> {
@@ -295,11 +295,11 @@ pub fn clamp_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
 #[doc = said!(shapes)]
 /// # NaN
 ///
-/// There is none among integers and `bool`.
+/// Integers and `bool` do not have NaN.
 ///
 /// # Gradient
 ///
-/// None: these types have no gradient.
+/// None: these types do not have gradients.
 ///
 /// # Errors
 ///

@@ -264,7 +264,7 @@ pub fn recip_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
 #[doc = said!(shapes)]
 /// # NaN
 ///
-/// NaN yields the canonical NaN but to the power of 0, which is 1.
+/// NaN yields the canonical NaN, except to the power of 0, which is 1.
 ///
 /// # Gradient
 ///
@@ -274,7 +274,7 @@ pub fn recip_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
 /// # Errors
 ///
 /// - `Overflow`: the power of an integer does not fit its type;
-/// - `Argument`: an exponent below zero, of integers;
+/// - `Argument`: the exponent of integers is negative;
 #[doc = said!(costs)]
 /// # Examples
 ///
@@ -335,14 +335,15 @@ pub fn powi_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
 ///
 /// *y*<sub>i</sub> = *x*<sub>i</sub><sup>exponent</sup>
 ///
-/// [`powi`](crate::powi) takes integers to an integer power; what is raised to 2 is [`square`](crate::square)d.
+/// For an integer power, use [`powi`](crate::powi), which also accepts integers. For the power of 2, use
+/// [`square`](crate::square).
 ///
 /// The result is within 1 unit in the last place.
 ///
 /// # NaN
 ///
-/// NaN yields NaN but to the power of 0, which is 1; so do numbers below zero to a power that is no integer. 1 is 1
-/// to any power, NaN included.
+/// NaN yields NaN, except to the power of 0, which is 1. Numbers below zero to a power that is not an integer yield
+/// NaN. 1 to any power is 1, including NaN.
 ///
 #[doc = said!(float)]
 /// ```
@@ -512,8 +513,8 @@ pub fn exp_m1_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
 ///
 /// *y*<sub>i</sub> = ln *x*<sub>i</sub>
 ///
-/// The logarithm of zero is `-inf`: a sparse tensor with a fill of zero gets that fill. [`ln_1p`] keeps a fill of
-/// zero, and `x.stored()` any fill.
+/// The logarithm of zero is `-inf`, so the fill of zero of a sparse tensor becomes `-inf`. [`ln_1p`] keeps a fill of
+/// zero, and `x.stored()` keeps any fill.
 ///
 /// The result is within 1 unit in the last place.
 ///

@@ -9,9 +9,10 @@ use crate::ops::operand::Operand;
 
 /// Returns the integer nearest to each element; a tie rounds to the even integer.
 ///
-/// *y*<sub>i</sub> = the *n* ∈ ℤ with |*x*<sub>i</sub> − *n*| least
+/// *y*<sub>i</sub> = the *n* ∈ ℤ with the smallest |*x*<sub>i</sub> − *n*|
 ///
-/// As numpy, torch and IEEE 754 have it; `f64::round`, and the method of `ndarray` arrays, go away from zero.
+/// This follows numpy, PyTorch and IEEE 754. `f64::round`, which is also the method of `ndarray` arrays, rounds a tie
+/// away from zero.
 ///
 /// # NaN
 ///

@@ -255,7 +255,8 @@ impl<'a, T: Element> ErasedOperand<'a, T> {
         }
     }
 
-    /// Returns an operand that is true at each entry and false elsewhere; `None` for an array, which has no pattern.
+    /// Returns an operand that is true at each entry and false elsewhere; `None` for an array, which does not have a
+    /// pattern.
     pub(in crate::ops) fn marks(&self) -> Result<Option<ErasedOperand<'static, bool>>> {
         let ErasedOperand::Sparse(x) = self else { return Ok(None) };
         let (pattern, marks) = (x.sparse().pattern().clone(), alloc::copies(true, x.sparse().nnz())?);

@@ -23,15 +23,17 @@ pub(crate) use erased::{DenseOperand, ErasedOperand, ErasedResult, SparseOperand
 pub(in crate::ops) use erased::{all_cells, positions};
 pub(in crate::ops) use sparse::Sparse;
 
-/// An operand of an operation: a sparse tensor of either format, its [stored view](crate::Stored), or an `ndarray`
-/// array or view of any layout. The trait is sealed.
+/// An operand of an operation: a sparse tensor, a stored view, or an `ndarray` array.
 ///
-/// Reductions and maps of a stored view look at entries alone; what chooses and moves elements does so with its whole
-/// tensor. As an upstream gradient it is 0 where nothing is stored.
+/// A sparse tensor has either format; see [stored views](crate::Stored). An array or a view may have any layout. The
+/// trait is sealed.
+///
+/// Reductions and maps of a stored view read only stored entries. Indexing and shape manipulation use its entire
+/// tensor. As an upstream gradient, a stored view is 0 at unstored positions.
 ///
 /// # Examples
 ///
-/// A function over all of them:
+/// A function over all operands:
 ///
 /// ```
 /// use lacuna::{CooTensor, Operand, any, isnan};
@@ -66,7 +68,7 @@ pub trait Operand: Sized + sealed::Sealed {
     /// A result of the same shape, with elements of type `U`.
     type Mapped<U: Element>;
 
-    /// A product with an operand on the right: a tensor of the format of this one if both are sparse, else an array.
+    /// A product with a right operand: a tensor of the format of this operand if both are sparse, otherwise an array.
     type Product<Y: Operand>;
 
     /// A product with a sparse operand on the left, of pattern `P`.

@@ -18,7 +18,7 @@ pub struct CommandSpec {
 /// The commands that accept the same arguments, in the order of the help.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CommandKind {
-    /// A reduction that has no form for stored entries.
+    /// A reduction without a form for stored entries.
     Reduce,
     /// A reduction.
     Fold,

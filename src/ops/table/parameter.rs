@@ -62,7 +62,7 @@ impl Parameter {
 }
 
 impl ParameterKind {
-    /// Returns the kind of a parameter. Each name has one kind, but for `axis` and `times`, which may be lists, and
+    /// Returns the kind of a parameter. Each name has one kind, except `axis` and `times`, which may be lists, and
     /// `mode`, which is an axis if it is required.
     fn of(name: &str, is_list: bool, is_optional: bool) -> Self {
         match (name, is_list) {

@@ -8,28 +8,28 @@ use crate::kernels::zip::Zip;
 use crate::ops::op;
 use crate::ops::operand::Operand;
 
-/// How far two elements may be apart for [`allclose`]: at most `atol + rtol · |b|`.
+/// The maximum difference of two elements for [`allclose`]: `atol + rtol · |b|`.
 ///
-/// The default is numpy's, and a pair `(rtol, atol)` converts to it.
+/// The default is the tolerance of numpy. A pair `(rtol, atol)` converts to this type.
 #[must_use]
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct Tolerance {
-    /// The part of the second element's magnitude; 1e-5 unless another is asked for.
+    /// The factor of the magnitude of the second element; the default is 1e-5.
     pub rtol: f64,
-    /// The absolute part, which is added to that; 1e-8 unless another is asked for.
+    /// The constant term of the tolerance; the default is 1e-8.
     pub atol: f64,
-    /// Whether NaN is close to NaN.
+    /// True if NaN is close to NaN.
     pub equal_nan: bool,
 }
 
 impl Tolerance {
-    /// At most `atol + rtol · |b|`.
+    /// Returns a tolerance of `atol + rtol · |b|`.
     pub fn within(rtol: f64, atol: f64) -> Self {
         Tolerance { rtol, atol, equal_nan: false }
     }
 
-    /// NaN is close to NaN.
+    /// Treats NaN as close to NaN.
     pub fn equal_nan(self) -> Self {
         Tolerance { equal_nan: true, ..self }
     }
@@ -89,23 +89,26 @@ impl<T: Magnitude> Zip<T, T> for Apart {
     }
 }
 
-/// Whether all elements of two operands are close to one another.
+/// Returns whether all elements of two operands are close to each other.
 ///
-/// |*x*<sub>k</sub> − *y*<sub>k</sub>| ≤ atol + rtol · |*y*<sub>k</sub>| for all *k*, in `f64`; infinities are close to
-/// themselves alone.
+/// |*x*<sub>k</sub> − *y*<sub>k</sub>| ≤ atol + rtol · |*y*<sub>k</sub>| for all *k*, in `f64`.
+///
+/// An infinity is close only to itself.
 ///
 /// # Shapes
 ///
-/// The shapes are equal, or are broadcast as in numpy. [`Partner`] says what may stand on the right. The elements are
-/// of any type of numbers.
+/// The shapes are equal, or are broadcast as in numpy. [`Partner`] lists the right operands. The elements have any
+/// numeric type.
 ///
 /// # Implicit values
 ///
-/// Unstored positions count with the fills. Of [stored views](crate::Stored) what both store is compared alone.
+/// Unstored positions count with the fills. For [stored views](crate::Stored), only positions that both operands store
+/// are compared.
 ///
 /// # NaN
 ///
-/// NaN is close to nothing, or to NaN under [`Tolerance::equal_nan`]; a complex number is NaN if either part is.
+/// NaN is not close to any element, except to NaN with [`Tolerance::equal_nan`]. A complex number is NaN if either part
+/// is NaN.
 ///
 /// # Gradient
 ///
@@ -118,7 +121,7 @@ impl<T: Magnitude> Zip<T, T> for Apart {
 ///
 /// # Complexity
 ///
-/// O(entries of both); of arrays O(elements).
+/// O(entries of both operands), or O(elements) for arrays.
 ///
 /// # Examples
 ///

@@ -86,8 +86,8 @@ impl<T: Float + Numeric> GradientSide<'_, T> {
     }
 
     /// Returns the gradients of the entries of an operand. If an operand is a stored view, an entry keeps its received
-    /// gradient only where the other operand has an element too. An entry without a partner receives the gradient of
-    /// its own result, if it has a result. An array element without a partner has no result.
+    /// gradient only if the other operand has an element too. An entry without a partner receives the gradient of its
+    /// own result, if that result exists. An array element without a partner does not have a result.
     fn of_entries(&self, received: Vec<T>, gradients: Vec<T>, is_met: &IsMet<'_>) -> Result<Vec<T>> {
         let marks = if self.counts_gaps() { None } else { self.other.marks()? };
         let Some(marks) = marks else { return Ok(received) };
@@ -100,7 +100,7 @@ impl<T: Float + Numeric> GradientSide<'_, T> {
     /// Returns the positions of the result that a sum for a repeated operand visits one by one. `None` means all
     /// positions at which the operand has an entry. At all other positions the upstream gradient is equal to its fill.
     /// The other operand is equal to its fill there too, unless the fill of the upstream gradient is zero. For stored
-    /// views the positions are the entries of an operand that is not repeated: the result has no others.
+    /// views, the positions are the entries of an operand that is not repeated: these are all positions of the result.
     fn positions(&self, upstream: &ErasedOperand<'_, T>, shape: &Shape) -> Result<Option<AnyPattern>> {
         let is_other_alike = !has_other_lengths(self.other.lengths(), shape);
         if !self.counts_gaps() {
@@ -271,15 +271,15 @@ where
     Ok((dx, Y::restore(gradient_of(&of_right, dy, &dy_shape)?)?))
 }
 
-/// The gradients of [`where_`](crate::where_()): what comes, for the one that was chosen.
+/// Returns the gradients of [`where_`](crate::where_()): *dz* for the selected choice.
 ///
-/// *da* = *dz* where the condition holds, 0 else; *db* the other way round
+/// *da* = *dz* if the condition holds, otherwise 0; *db* = 0 if the condition holds, otherwise *dz*
 ///
 /// # Shapes
 ///
-/// `upstream` has exactly the shape of the forward result; each gradient has the shape of its operand. An element that
-/// was broadcast receives the sum of what comes for it, [exact](crate::sum()) and rounded once. A number that was
-/// chosen from is `ndarray::arr0` of it.
+/// `upstream` has exactly the shape of the forward result. Each gradient has the shape of its operand. An element that
+/// was broadcast receives the sum over its positions, [exact](crate::sum()) and rounded once. The gradient of a number
+/// is a value of rank 0, `ndarray::arr0`.
 ///
 /// # Implicit values
 ///
@@ -303,7 +303,7 @@ where
 ///
 /// # Complexity
 ///
-/// O(nnz) of each, broadcast, and at most a search of O(rank · log nnz) for each entry.
+/// O(nnz) of each operand, broadcast, and at most a search of O(rank · log nnz) per entry.
 ///
 /// # Examples
 ///

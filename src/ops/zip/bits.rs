@@ -33,7 +33,7 @@ impl<T: Bits> Zip<T, T> for BitAnd {
 #[doc = said!(shapes)]
 /// # Implicit values
 #[doc = said!(union)]
-/// A fill of zero, or `false`, makes the same of everything: entries of only the other operand are not stored. For
+/// A fill of zero, or `false`, makes all results the same: entries of only the other operand are not stored. For
 /// [stored views](crate::Stored), the result has the common entries and the common fill.
 #[doc = said!(implicit)]
 /// # NaN
@@ -117,7 +117,7 @@ impl<T: Bits> Zip<T, T> for BitOr {
 #[doc = said!(shapes)]
 /// # Implicit values
 #[doc = said!(union)]
-/// A fill of all ones, or `true`, makes the same of everything: entries of only the other operand are not stored. For
+/// A fill of all ones, or `true`, makes all results the same: entries of only the other operand are not stored. For
 /// [stored views](crate::Stored), an entry of only one operand is copied unchanged, and the result has the common fill.
 #[doc = said!(implicit)]
 /// # NaN

@@ -58,7 +58,7 @@ comparisons! {
 #[doc = said!(implicit)]
 /// # NaN
 ///
-/// A comparison with NaN is false; zeros of both signs are equal. Complex numbers are equal if both parts are.
+/// A comparison with NaN is false. Zeros of both signs are equal. Complex numbers are equal if both parts are equal.
 ///
 /// # Gradient
 ///
@@ -102,7 +102,7 @@ pub fn equal<X: Operand<Elem: Element>, Y: Partner<X, Elem = X::Elem>>(x: &X, y:
 #[doc = said!(implicit)]
 /// # NaN
 ///
-/// A comparison with NaN is true; zeros of both signs are equal. Complex numbers are equal if both parts are.
+/// A comparison with NaN is true. Zeros of both signs are equal. Complex numbers are equal if both parts are equal.
 ///
 /// # Gradient
 ///
@@ -146,7 +146,8 @@ pub fn not_equal<X: Operand<Elem: Element>, Y: Partner<X, Elem = X::Elem>>(x: &X
 #[doc = said!(implicit)]
 /// # NaN
 ///
-/// A comparison with NaN is false; zeros of both signs are equal. Complex numbers have no order.
+/// A comparison with NaN is false. Zeros of both signs are equal. Complex numbers do not compile, because they are not
+/// ordered.
 ///
 /// # Gradient
 ///
@@ -190,7 +191,8 @@ pub fn less<X: Operand<Elem: Real>, Y: Partner<X, Elem = X::Elem>>(x: &X, y: Y) 
 #[doc = said!(implicit)]
 /// # NaN
 ///
-/// A comparison with NaN is false; zeros of both signs are equal. Complex numbers have no order.
+/// A comparison with NaN is false. Zeros of both signs are equal. Complex numbers do not compile, because they are not
+/// ordered.
 ///
 /// # Gradient
 ///
@@ -234,7 +236,8 @@ pub fn less_equal<X: Operand<Elem: Real>, Y: Partner<X, Elem = X::Elem>>(x: &X, 
 #[doc = said!(implicit)]
 /// # NaN
 ///
-/// A comparison with NaN is false; zeros of both signs are equal. Complex numbers have no order.
+/// A comparison with NaN is false. Zeros of both signs are equal. Complex numbers do not compile, because they are not
+/// ordered.
 ///
 /// # Gradient
 ///
@@ -278,7 +281,8 @@ pub fn greater<X: Operand<Elem: Real>, Y: Partner<X, Elem = X::Elem>>(x: &X, y: 
 #[doc = said!(implicit)]
 /// # NaN
 ///
-/// A comparison with NaN is false; zeros of both signs are equal. Complex numbers have no order.
+/// A comparison with NaN is false. Zeros of both signs are equal. Complex numbers do not compile, because they are not
+/// ordered.
 ///
 /// # Gradient
 ///

@@ -24,7 +24,7 @@ impl<T: Float> Zip<T, T> for Copysign {
         Ok(T::from_f64(magnitude.copysign(sign_of(b))))
     }
 
-    /// A magnitude of NaN gives NaN. A magnitude of 0 gives 0, of either sign.
+    /// A magnitude of NaN yields NaN. A magnitude of 0 yields 0, of either sign.
     fn of_left_fill(&self, fill: T, _: Option<T>) -> Alone {
         Alone::if_same_of_all(fill.isnan() || !fill.is_truthy())
     }
@@ -44,8 +44,8 @@ impl<T: Float> Zip<T, T> for Copysign {
 #[doc = said!(implicit)]
 /// # NaN
 ///
-/// NaN in *x* gives NaN. NaN in *y* counts as positive, whatever its sign bit is: all NaNs are equal here. numpy and
-/// PyTorch read the sign bit of a NaN.
+/// NaN in *x* yields NaN. NaN in *y* counts as positive, whatever its sign bit is, because all NaNs are equal here.
+/// numpy and PyTorch read the sign bit of a NaN.
 ///
 /// # Gradient
 ///
@@ -104,7 +104,7 @@ impl Differentiable for Copysign {
 #[doc = said!(gradient_implicit)]
 /// # NaN
 ///
-/// NaN in *x* gives NaN, and NaN in *y* counts as positive. An upstream gradient of zero gives +0.0 for all elements.
+/// NaN in *x* yields NaN, and NaN in *y* counts as positive. An upstream gradient of zero yields +0.0 for all elements.
 ///
 /// # Gradient
 #[doc = said!(second_gradient)]
@@ -125,7 +125,7 @@ impl Differentiable for Copysign {
 /// ```
 ///
 /// Definition: [`torch.copysign`](https://docs.pytorch.org/docs/stable/generated/torch.copysign.html) and its gradient,
-/// except at infinity, where PyTorch gives NaN.
+/// except at infinity, where the gradient of PyTorch is NaN.
 pub fn copysign_backward<X, Y, U>(x: &X, y: &Y, upstream: &U) -> Result<Gradients<X, Y, U::Elem>>
 where
     X: Operand<Elem = U::Elem>,

@@ -47,13 +47,13 @@ impl<T: Real> Zip<T, T> for Minimum {
 #[doc = said!(shapes)]
 /// # Implicit values
 #[doc = said!(union)]
-/// A fill of NaN, and of integers one that is the least of its type, makes all results the same: entries of only the
-/// other operand are not stored. For [stored views](crate::Stored), an entry of only one operand is copied unchanged,
-/// and the result has the common fill.
+/// A fill of NaN, or of the smallest integer of its type, makes all results the same: entries of only the other operand
+/// are not stored. For [stored views](crate::Stored), an entry of only one operand is copied unchanged, and the result
+/// has the common fill.
 #[doc = said!(implicit)]
 /// # NaN
 ///
-/// NaN if either is; `-0.0` is below `0.0` (minimum of IEEE 754-2019).
+/// NaN if either element is NaN. `-0.0` is less than `0.0` (minimum of IEEE 754-2019).
 ///
 /// # Gradient
 ///
@@ -100,10 +100,11 @@ impl Differentiable for Minimum {
     }
 }
 
-/// Returns the gradients of [`minimum`](crate::minimum()): the smaller element receives the upstream gradient.
-/// Two equal elements receive half of it each.
+/// Returns the gradients of [`minimum`](crate::minimum()).
 ///
-/// *dx* = *dz* where *x* < *y*, *dz* / 2 where *x* = *y*, 0 otherwise; *dy* likewise
+/// The smaller element receives the upstream gradient. Two equal elements receive half of it each.
+///
+/// *dx* = *dz* if *x* < *y*, *dz* / 2 if *x* = *y*, otherwise 0; *dy* likewise
 ///
 /// # Shapes
 #[doc = said!(gradient_shapes)]
@@ -111,7 +112,7 @@ impl Differentiable for Minimum {
 #[doc = said!(gradient_implicit)]
 /// # NaN
 ///
-/// Where either element is NaN, both receive 0. Zeros of both signs are equal.
+/// If either element is NaN, both receive 0. Zeros of both signs are equal.
 ///
 /// # Gradient
 #[doc = said!(second_gradient)]
@@ -178,13 +179,13 @@ impl<T: Real> Zip<T, T> for Maximum {
 #[doc = said!(shapes)]
 /// # Implicit values
 #[doc = said!(union)]
-/// A fill of NaN, and of integers one that is the greatest of its type, makes all results the same: entries of only the
-/// other operand are not stored. For [stored views](crate::Stored), an entry of only one operand is copied unchanged,
-/// and the result has the common fill.
+/// A fill of NaN, or of the largest integer of its type, makes all results the same: entries of only the other operand
+/// are not stored. For [stored views](crate::Stored), an entry of only one operand is copied unchanged, and the result
+/// has the common fill.
 #[doc = said!(implicit)]
 /// # NaN
 ///
-/// NaN if either is; `0.0` is above `-0.0` (maximum of IEEE 754-2019).
+/// NaN if either element is NaN. `0.0` is greater than `-0.0` (maximum of IEEE 754-2019).
 ///
 /// # Gradient
 ///
@@ -231,10 +232,11 @@ impl Differentiable for Maximum {
     }
 }
 
-/// Returns the gradients of [`maximum`](crate::maximum()): the larger element receives the upstream gradient.
-/// Two equal elements receive half of it each.
+/// Returns the gradients of [`maximum`](crate::maximum()).
 ///
-/// *dx* = *dz* where *x* > *y*, *dz* / 2 where *x* = *y*, 0 otherwise; *dy* likewise
+/// The larger element receives the upstream gradient. Two equal elements receive half of it each.
+///
+/// *dx* = *dz* if *x* > *y*, *dz* / 2 if *x* = *y*, otherwise 0; *dy* likewise
 ///
 /// # Shapes
 #[doc = said!(gradient_shapes)]
@@ -242,7 +244,7 @@ impl Differentiable for Maximum {
 #[doc = said!(gradient_implicit)]
 /// # NaN
 ///
-/// Where either element is NaN, both receive 0. Zeros of both signs are equal.
+/// If either element is NaN, both receive 0. Zeros of both signs are equal.
 ///
 /// # Gradient
 #[doc = said!(second_gradient)]

@@ -13,15 +13,15 @@ use crate::tensor::erased::{Erased, SparseRef};
 use crate::tensor::stored::Stored;
 
 impl<P: Pattern, T: Element> Stored<'_, P, T> {
-    /// The entries at positions that `mask` stores, moved as they are; the fill stays.
+    /// Keeps the entries at positions that `mask` stores; the fill is unchanged.
     ///
     /// # Errors
     ///
-    /// `ShapeMismatch`: the mask has another shape.
+    /// `ShapeMismatch`: the mask does not have the shape of the tensor.
     ///
     /// # Complexity
     ///
-    /// O(entries of both). Where all entries stay, nothing is copied.
+    /// O(entries of both patterns). If all entries are kept, nothing is copied.
     ///
     /// # Examples
     ///
@@ -40,8 +40,9 @@ impl<P: Pattern, T: Element> Stored<'_, P, T> {
         Tensor::from_erased(kept(self.tensor().sparse(), mask.any(), Keep::BOTH)?)
     }
 
-    /// The entries at positions that `mask` does not store, moved as they are; the fill stays: see
-    /// [`mask`](Stored::mask).
+    /// Keeps the entries at positions that `mask` does not store; the fill is unchanged.
+    ///
+    /// See [`mask`](Stored::mask).
     ///
     /// # Errors
     ///
@@ -67,7 +68,7 @@ impl<P: Pattern, T: Element> Stored<'_, P, T> {
 ///
 /// # Errors
 ///
-/// `ShapeMismatch`: the mask or `upstream` has another shape.
+/// `ShapeMismatch`: the mask or `upstream` does not have the shape of the tensor.
 ///
 /// # Complexity
 ///
@@ -107,7 +108,7 @@ pub fn mask_backward<P: Pattern, T: Element, U: Operand>(
 ///
 /// # Errors
 ///
-/// `ShapeMismatch`: the mask or `upstream` has another shape.
+/// `ShapeMismatch`: the mask or `upstream` does not have the shape of the tensor.
 ///
 /// # Complexity
 ///

@@ -82,8 +82,8 @@ use crate::tensor::stored::Stored;
 /// | array | `&array` | array |
 /// | any | a number of the element type | as the left one |
 ///
-/// Tensors of different formats do not compile: `to_coo` or `to_csr` makes one of the other, and says what it costs.
-/// The trait is sealed.
+/// Tensors of different formats do not compile: `to_coo` and `to_csr` convert them, at a documented cost. The trait is
+/// sealed.
 ///
 /// ```compile_fail,E0277
 /// use lacuna::CooTensor;

@@ -17,7 +17,7 @@ impl<T: RealNumber> Zip<T, T> for Pow {
         fitting(a.to_power(b))
     }
 
-    /// 1 to any power is 1. For integers a negative power has no result.
+    /// 1 to any power is 1. For integers, a negative power is an error.
     fn of_left_fill(&self, fill: T, _: Option<T>) -> Alone {
         if fill == T::ONE && fill.to_integer().is_none() { Alone::Annihilated } else { Alone::Counts }
     }
@@ -32,23 +32,25 @@ impl<T: RealNumber> Zip<T, T> for Pow {
 ///
 /// *z*<sub>k</sub> = *x*<sub>k</sub><sup>*y*<sub>k</sub></sup>
 ///
-/// Floats go through `f64` and are rounded once, the same bits on every machine; a square is exact before that.
-/// Anything to the power of 0 is 1, and so is 1 to the power of anything. [`powi`](crate::powi()) and
-/// [`powf`](crate::powf()) take one exponent for all.
+/// Floats are computed in `f64` and rounded once, with the same bits on every machine. A square is exact before it is
+/// rounded. Any element to the power of 0 is 1, and 1 to any power is 1. For one exponent for all elements, see
+/// [`powi`](crate::powi()) and [`powf`](crate::powf()).
 ///
 /// # Shapes
 #[doc = said!(shapes)]
 /// # Implicit values
 ///
-/// Where one side alone has an entry, the other gives its fill: the union of both patterns is stored, and the fill is
-/// the power of the fills, without a sign if it is zero. An exponent's fill of 0 makes everything 1: entries of *x*
-/// alone are not stored; nor are those of *y* alone where *x* is of floats and has the fill 1. For [stored
-/// views](crate::Stored), the result has the common entries and the common fill.
+/// If only one operand has an entry, the other operand contributes its fill. The union of both patterns is stored. The
+/// fill is the power of the fills; a zero is `+0.0`.
+///
+/// An exponent with a fill of 0 makes all results 1: entries of only *x* are not stored. If *x* has float elements and
+/// a fill of 1, entries of only *y* are not stored. For [stored views](crate::Stored), the result has the common
+/// entries and the common fill.
 #[doc = said!(implicit)]
 /// # NaN
 ///
-/// NaN if either is, but for the powers that are 1 whatever the other is; and of negative numbers to a power that
-/// is no integer.
+/// NaN if either element is NaN, except for the powers that are always 1. A negative number to a power that is not an
+/// integer is NaN.
 ///
 /// # Gradient
 ///
@@ -56,7 +58,8 @@ impl<T: RealNumber> Zip<T, T> for Pow {
 ///
 /// # Errors
 ///
-/// - `Overflow`: an integer type does not hold the result, or it is one to a power below 0; the position is named;
+/// - `Overflow`: a result does not fit the integer type, or an integer has a negative power; the error reports the
+///   position;
 #[doc = said!(errors)]
 /// # Complexity
 #[doc = said!(complexity)]
@@ -94,10 +97,10 @@ impl Differentiable for Pow {
 
 /// Returns the gradients of [`pow`](crate::pow()).
 ///
-/// *dx* = *dz* · (*y* · *x*<sup>*y* − 1</sup>), *dy* = *dz* · (*z* · ln *x*); each slope through `f64`, rounded
-/// once
+/// *dx* = *dz* · (*y* · *x*<sup>*y* − 1</sup>), *dy* = *dz* · (*z* · ln *x*); each derivative is computed in
+/// `f64` and rounded once
 ///
-/// The slope of a constant is 0: *dx* where *y* = 0, and *dy* where *x* = 0 and *y* ≥ 0.
+/// The derivative of a constant is 0: *dx* if *y* = 0, and *dy* if *x* = 0 and *y* ≥ 0.
 ///
 /// # Shapes
 #[doc = said!(gradient_shapes)]
@@ -105,7 +108,7 @@ impl Differentiable for Pow {
 #[doc = said!(gradient_implicit)]
 /// # NaN
 ///
-/// As in [`pow`](crate::pow()); of a negative base *dy* is NaN. A gradient of zero gives +0.0, whatever the operands
+/// As in [`pow`](crate::pow()). For a negative base, *dy* is NaN. A gradient of zero yields +0.0, whatever the operands
 /// are.
 ///
 /// # Gradient

@@ -34,15 +34,17 @@ impl<T: Element> Zip<T, T> for Mul {
 #[doc = said!(shapes)]
 /// # Implicit values
 ///
-/// With fills of zero the entries that both have are stored: an implicit zero makes zero of every finite element, and
-/// what is not finite is an error there (`0 * inf` is NaN). The same holds where the fill is zero of one operand and
-/// finite of the other, whose entries alone are left out; for integers and `bool`, where `*` is `and`, without a
-/// condition. A fill of NaN makes all results NaN: entries of only the other operand are not stored. With any other
-/// fill the union is stored. For [stored views](crate::Stored), the result has the common entries and the common fill.
+/// With fills of zero, the result stores the common entries. An unstored zero times a finite element is zero. An
+/// element that is not finite is an error there, because `0 * inf` is NaN. If one fill is zero and the other is finite,
+/// entries of only the operand with the finite fill are not stored, and they must be finite too. Integers and `bool`,
+/// where `*` is `and`, are always finite.
+///
+/// A fill of NaN makes all results NaN: entries of only the other operand are not stored. With any other fill, the
+/// union is stored. For [stored views](crate::Stored), the result has the common entries and the common fill.
 #[doc = said!(implicit)]
 /// # NaN
 ///
-/// NaN times anything is NaN, zero included; of complex numbers in both parts.
+/// NaN times any element is NaN, including zero. For complex numbers, both parts are NaN.
 ///
 /// # Gradient
 ///
@@ -51,8 +53,8 @@ impl<T: Element> Zip<T, T> for Mul {
 /// # Errors
 ///
 /// - `Overflow`: an integer result does not fit, with its coordinates, or as the fill;
-/// - `NonFinite`: an element that is not finite meets an implicit zero, with its coordinates; stored views look at
-///   no gap;
+/// - `NonFinite`: an element that is not finite meets an unstored zero; the error reports its coordinates. Stored views
+///   do not read unstored positions;
 #[doc = said!(errors)]
 /// # Complexity
 #[doc = said!(complexity)]
@@ -101,7 +103,7 @@ impl Differentiable for Mul {
 #[doc = said!(gradient_implicit)]
 /// # NaN
 ///
-/// As in [`mul`](crate::mul()), but a gradient of zero gives +0.0, whatever the other operand is.
+/// As in [`mul`](crate::mul()), except that a gradient of zero yields +0.0, whatever the other operand is.
 ///
 /// # Gradient
 #[doc = said!(second_gradient)]
@@ -151,25 +153,25 @@ impl<T: Element> Zip<T, T> for MulNonzero {
 
 /// Returns the product of two operands where the left one is not zero, and 0 elsewhere.
 ///
-/// *z*<sub>k</sub> = *x*<sub>k</sub> · *y*<sub>k</sub> if *x*<sub>k</sub> ≠ 0, else 0
+/// *z*<sub>k</sub> = *x*<sub>k</sub> · *y*<sub>k</sub> if *x*<sub>k</sub> ≠ 0, otherwise 0
 ///
-/// Gradients are multiplied so: an upstream element of zero gives zero, whatever the derivative is there.
+/// This is the product of gradients: an upstream gradient of zero yields zero, whatever the derivative is.
 ///
 /// # Shapes
 #[doc = said!(shapes)]
 /// # Implicit values
 ///
-/// A fill of zero on the left leaves out the entries that *y* alone has. All else is as in [`mul`], except that a fill
-/// of NaN on the right leaves out no entries of *x*. For [stored views](crate::Stored), the result has the common
-/// entries and the common fill.
+/// With a fill of zero on the left, entries of only *y* are not stored. Otherwise the same as [`mul`], except that a
+/// fill of NaN on the right does not drop any entries of *x*. For [stored views](crate::Stored), the result has the
+/// common entries and the common fill.
 #[doc = said!(implicit)]
 /// # NaN
 ///
-/// NaN times anything is NaN, and so is what is not zero times NaN. Zero times NaN is `+0.0`.
+/// NaN times any element is NaN, and a nonzero element times NaN is NaN. Zero times NaN is `+0.0`.
 ///
 /// # Gradient
 ///
-/// That of [`mul`]: [`grad::mul`](crate::grad::mul()).
+/// The gradient of [`mul`]: [`grad::mul`](crate::grad::mul()).
 ///
 /// # Errors
 ///
@@ -230,14 +232,14 @@ impl<T: Numeric> Zip<T, T> for Div {
 #[doc = said!(shapes)]
 /// # Implicit values
 #[doc = said!(union)]
-/// So with fills of zero the fill is NaN for floats, and an error for integers. A fill of NaN makes all results NaN:
+/// With fills of zero, the fill is NaN for floats, and an error for integers. A fill of NaN makes all results NaN:
 /// entries of only the other operand are not stored. For [stored views](crate::Stored), the result has the common
 /// entries and the common fill.
 #[doc = said!(implicit)]
 /// # NaN
 ///
-/// NaN by anything is NaN, and so are `0 / 0` and `inf / inf`. A complex quotient is that of Smith's method, as
-/// numpy forms it.
+/// NaN divided by any element is NaN, and so are `0 / 0` and `inf / inf`. A complex quotient is computed by Smith's
+/// method, as in numpy.
 ///
 /// # Gradient
 ///
@@ -294,7 +296,7 @@ impl Differentiable for Div {
 #[doc = said!(gradient_implicit)]
 /// # NaN
 ///
-/// As in [`div`](crate::div()): where *y* is zero the gradients are NaN or infinite. A gradient of zero gives +0.0,
+/// As in [`div`](crate::div()): if *y* is zero, the gradients are NaN or infinite. A gradient of zero yields +0.0,
 /// whatever the operands are.
 ///
 /// # Gradient

@@ -33,13 +33,13 @@ impl<T: Remainder> Zip<T, T> for Rem {
 #[doc = said!(shapes)]
 /// # Implicit values
 #[doc = said!(union)]
-/// So with fills of zero the fill is NaN for floats, and an error for integers. A fill of NaN makes all results NaN:
+/// With fills of zero, the fill is NaN for floats, and an error for integers. A fill of NaN makes all results NaN:
 /// entries of only the other operand are not stored. For [stored views](crate::Stored), the result has the common
 /// entries and the common fill.
 #[doc = said!(implicit)]
 /// # NaN
 ///
-/// NaN on either side, a divisor of zero and an infinite *x* give NaN.
+/// NaN in either operand, a divisor of zero, and an infinite *x* yield NaN.
 ///
 /// # Gradient
 ///
@@ -105,13 +105,13 @@ impl<T: Remainder> Zip<T, T> for RemEuclid {
 #[doc = said!(shapes)]
 /// # Implicit values
 #[doc = said!(union)]
-/// So with fills of zero the fill is NaN for floats, and an error for integers. A fill of NaN makes all results NaN:
+/// With fills of zero, the fill is NaN for floats, and an error for integers. A fill of NaN makes all results NaN:
 /// entries of only the other operand are not stored. For [stored views](crate::Stored), the result has the common
 /// entries and the common fill.
 #[doc = said!(implicit)]
 /// # NaN
 ///
-/// NaN on either side, a divisor of zero and an infinite *x* give NaN.
+/// NaN in either operand, a divisor of zero, and an infinite *x* yield NaN.
 ///
 /// # Gradient
 ///

@@ -346,7 +346,7 @@ impl<'a, A: Element, B: Element> Broadcast<'a, A, B> {
         }
     }
 
-    /// Rejects a skipped entry whose result with the fill of the other operand is not the fill of the result.
+    /// Rejects a skipped entry whose result with the fill of the other operand differs from the fill of the result.
     fn check_left_out<Z: Zip<A, B>>(&self, op: Z, [of_left, of_right]: [Alone; 2], expected: Z::Out) -> Result<()> {
         let (x, y) = (self.x, self.y);
         let gives_fill = |outcome: Outcome<Z::Out>| outcome.is_ok_and(|found| found.as_implicit().same(expected));

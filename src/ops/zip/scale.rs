@@ -17,7 +17,9 @@ use crate::ops::operand::Operand;
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 
-/// One number for each place on an axis: `&factors` of a slice, a `Vec`, an `ndarray` array or a tensor of rank 1.
+/// One number per position of an axis.
+///
+/// It is `&factors` of a slice, a `Vec`, an `ndarray` array or a tensor of rank 1.
 pub trait Factors<T: Element> {
     /// Returns the numbers; rejects any other count or rank.
     #[doc(hidden)]
@@ -61,20 +63,22 @@ fn in_order<T: Element, D: Dimension>(array: &ArrayBase<impl Data<Elem = T>, D>)
     })
 }
 
-/// The product with one number for each place on an axis: each row times its own number, each column times its own.
+/// Returns the product with one number per position of an axis.
+///
+/// For the last axis, each column is multiplied by its number; for the axis before, each row.
 ///
 /// *z*<sub>…j…</sub> = *x*<sub>…j…</sub> · *f*<sub>j</sub>
 ///
 /// # Shapes
 ///
-/// There are as many factors as the axis is long; the result has the shape of *x*. The factors are a slice, a `Vec`, or
-/// an array or a tensor of rank 1, as `&factors`.
+/// The number of factors is the length of the axis. The result has the shape of *x*. The factors are a slice, a `Vec`,
+/// or an array or a tensor of rank 1, as `&factors`.
 ///
 /// # Implicit values
 ///
-/// The pattern is shared. The fill times every factor must come to one value, whatever the sign of zero: a fill of zero
-/// does, where all factors are finite or their slices are stored completely. [`x.stored().scale(…)`](crate::Stored)
-/// scales the entries, whatever the fill and the factors are, and keeps the fill.
+/// The pattern is shared. The fill times each factor must be one value, ignoring the sign of zero. This holds for a
+/// fill of zero if all factors are finite, or if the slices of the others are stored completely.
+/// [`x.stored().scale(…)`](crate::Stored) scales only the entries, for any fill and factors, and keeps the fill.
 ///
 /// # NaN
 ///
@@ -82,17 +86,17 @@ fn in_order<T: Element, D: Dimension>(array: &ArrayBase<impl Data<Elem = T>, D>)
 ///
 /// # Gradient
 ///
-/// [`grad::mul`](crate::grad::mul), with the factors as a column or a row. Of finite factors that of *x* is
-/// [`grad::any`](crate::grad::any)`(&x, &upstream, Axes::none())?.stored().scale(axis, &factors)?`: the upstream
-/// gradient at the entries, by the same factors.
+/// [`grad::mul`](crate::grad::mul), with the factors as a column or a row. If the factors are finite, the gradient of
+/// *x* is [`grad::any`](crate::grad::any)`(&x, &upstream, Axes::none())?.stored().scale(axis, &factors)?`: the upstream
+/// gradient at the entries, times the same factors.
 ///
 /// # Errors
 ///
 /// - `AxisOutOfRange`: the operand does not have the axis;
-/// - `LengthMismatch`: there are not as many factors as the axis is long;
-/// - `RankMismatch`: an array or a tensor of factors has another rank than 1;
+/// - `LengthMismatch`: the number of factors differs from the length of the axis;
+/// - `RankMismatch`: an array or a tensor of factors does not have rank 1;
 /// - `FillVaries`: unstored positions would hold different values;
-/// - `Overflow`: an integer product does not fit, with its coordinates, or as the fill.
+/// - `Overflow`: an integer product does not fit; the error reports its coordinates, or the fill.
 ///
 /// # Complexity
 ///

@@ -43,13 +43,13 @@ impl<T: Element> Zip<T, T> for Add {
 /// # Implicit values
 #[doc = said!(union)]
 /// A fill of NaN makes all results NaN: entries of only the other operand are not stored. For [stored
-/// views](crate::Stored), an entry of only one operand is copied unchanged, and the result has the common fill; so a
-/// sparse row or column beside a view stores all that it is broadcast to, where an array leaves the view its own
-/// entries.
+/// views](crate::Stored), an entry of only one operand is copied unchanged, and the result has the common fill. A
+/// sparse row or column therefore adds entries at all positions that it is broadcast to. With an array, the result has
+/// only the entries of the view.
 #[doc = said!(implicit)]
 /// # NaN
 ///
-/// NaN plus anything is NaN; a complex sum is formed part by part, and only a fill that is NaN in both parts makes all
+/// NaN plus any element is NaN. A complex sum is computed part by part, so only a fill with NaN in both parts makes all
 /// results the same.
 ///
 /// # Gradient
@@ -180,14 +180,14 @@ impl<T: Numeric> Zip<T, T> for Sub {
 #[doc = said!(shapes)]
 /// # Implicit values
 #[doc = said!(union)]
-/// A fill of NaN makes all results NaN: entries of only the other operand are not stored. Of [stored
-/// views](crate::Stored) an entry of one side alone is moved as it is, on the right with the other sign, and the fill
-/// is that of both; so a sparse row or column beside a view stores all that it is broadcast to, where an array leaves
-/// the view its own entries.
+/// A fill of NaN makes all results NaN: entries of only the other operand are not stored. For [stored
+/// views](crate::Stored), an entry of only the left operand is copied unchanged, an entry of only the right operand is
+/// negated, and the result has the common fill. A sparse row or column therefore adds entries at all positions that it
+/// is broadcast to. With an array, the result has only the entries of the view.
 #[doc = said!(implicit)]
 /// # NaN
 ///
-/// NaN minus anything is NaN, and so is anything minus NaN; complex as [`add`].
+/// NaN minus any element is NaN, and any element minus NaN is NaN. For complex numbers, see [`add`].
 ///
 /// # Gradient
 ///
@@ -255,7 +255,7 @@ impl Differentiable for Sub {
 #[doc = said!(gradient_implicit)]
 /// # NaN
 ///
-/// As in [`sub`](crate::sub()); a gradient of zero gives +0.0.
+/// As in [`sub`](crate::sub()), except that a gradient of zero yields +0.0.
 ///
 /// # Gradient
 #[doc = said!(second_gradient)]

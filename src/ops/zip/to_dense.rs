@@ -27,7 +27,7 @@ pub(super) fn of_all<A: Element, B: Element, Z: Zip<A, B>>(
 
 /// # Arrays as results
 impl<P: Pattern, T: Element> Tensor<P, T> {
-    /// [`add`](crate::add()) of each position, as an array.
+    /// Returns the result of [`add`](crate::add()) at each position, as an array.
     ///
     #[doc = said!(to_dense)]
     ///
@@ -38,7 +38,7 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
     ///
     /// # Complexity
     ///
-    /// O(positions); the dense form of `x` is built.
+    /// O(positions). The dense form of `x` is constructed.
     ///
     /// ```
     /// use lacuna::CooTensor;
@@ -56,7 +56,7 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
         of_all(self.sparse(), array.view().into_dyn(), Add)
     }
 
-    /// [`sub`](crate::sub()) of each position, as an array.
+    /// Returns the result of [`sub`](crate::sub()) at each position, as an array.
     ///
     #[doc = said!(to_dense)]
     ///
@@ -67,7 +67,7 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
     ///
     /// # Complexity
     ///
-    /// O(positions); the dense form of `x` is built.
+    /// O(positions). The dense form of `x` is constructed.
     ///
     /// ```
     /// use lacuna::CooTensor;
@@ -85,7 +85,7 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
         of_all(self.sparse(), array.view().into_dyn(), Sub)
     }
 
-    /// [`mul`](crate::mul()) of each position, as an array.
+    /// Returns the result of [`mul`](crate::mul()) at each position, as an array.
     ///
     #[doc = said!(to_dense)]
     ///
@@ -96,7 +96,7 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
     ///
     /// # Complexity
     ///
-    /// O(positions); the dense form of `x` is built.
+    /// O(positions). The dense form of `x` is constructed.
     ///
     /// ```
     /// use lacuna::CooTensor;
@@ -114,7 +114,7 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
         of_all(self.sparse(), array.view().into_dyn(), Mul)
     }
 
-    /// [`div`](crate::div()) of each position, as an array.
+    /// Returns the result of [`div`](crate::div()) at each position, as an array.
     ///
     #[doc = said!(to_dense)]
     ///
@@ -125,7 +125,7 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
     ///
     /// # Complexity
     ///
-    /// O(positions); the dense form of `x` is built.
+    /// O(positions). The dense form of `x` is constructed.
     ///
     /// ```
     /// use lacuna::CooTensor;

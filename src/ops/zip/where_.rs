@@ -23,8 +23,10 @@ use crate::plan::overlap::OverlapPlan;
 use crate::tensor::Tensor;
 use crate::tensor::erased::{Erased, SparseRef};
 
-/// A choice of [`where_`] for a condition of type `C`. For a sparse condition it is `&tensor` of its format or a
-/// number, for an array `&array` or a number. The trait is sealed.
+/// A choice of [`where_`] for a condition of type `C`.
+///
+/// For a sparse condition, a choice is `&tensor` of the format of the condition, or a number. For an array, it is
+/// `&array` or a number. The trait is sealed.
 pub trait Choice<'a, C: Operand>: Sized {
     /// The type of the elements.
     type Elem: Element;
@@ -88,25 +90,26 @@ choices! {
         |number| arr0(number).into_dyn().into(), dense;
 }
 
-/// The element of *a* where the condition holds, that of *b* where it does not.
+/// Returns the element of *a* if the condition holds, otherwise the element of *b*.
 ///
 /// *z*<sub>k</sub> = *c*<sub>k</sub> ? *a*<sub>k</sub> : *b*<sub>k</sub>
 ///
 /// # Shapes
 ///
-/// The three shapes are equal, or broadcast to one another as numpy's are. *a* and *b* are tensors of the format of the
-/// condition, or numbers; of an array as the condition they are arrays or numbers.
+/// The three shapes are equal, or are broadcast as in numpy. If the condition is sparse, *a* and *b* are tensors of its
+/// format, or numbers. If it is an array, they are arrays or numbers.
 ///
 /// # Implicit values
 ///
-/// Elements are moved as they are. Where nothing is stored of the condition its fill chooses: if that is `true`, the
-/// result stores the entries of *c* and of *a*, and has the fill of *a*; else those of *c* and *b*, and the fill of
-/// *b*. Entries of the other one alone are not stored. A tensor that is one stored number counts as that number, unless
-/// the result has one position too. The choice that the fill does not take is looked up, so it is never repeated.
+/// Elements are moved unchanged. At an unstored position of the condition, its fill selects. If the fill is `true`, the
+/// result stores the entries of *c* and of *a*, and has the fill of *a*. Otherwise it stores the entries of *c* and of
+/// *b*, and has the fill of *b*. Entries of only the other choice are not stored. A tensor that is one stored number
+/// counts as that number, unless the result also has one position. The choice that the fill does not select is looked
+/// up, and is therefore never repeated.
 ///
 /// # NaN
 ///
-/// Moved as any other value, payload included.
+/// NaN is moved like any other value, including its payload.
 ///
 /// # Gradient
 ///
@@ -119,7 +122,7 @@ choices! {
 ///
 /// # Complexity
 ///
-/// O(entries of all three); of arrays O(elements).
+/// O(entries of all three), or O(elements) for arrays.
 ///
 /// # Examples
 ///
@@ -233,7 +236,7 @@ fn everywhere<T: Element>(number: T, shape: &Shape, like: &AnyPattern) -> Result
     Ok(Tensor::from_valid(like.of_coords(shape.clone(), 0, axes, default_limit(0))?, Vec::new(), number))
 }
 
-/// Returns the element of a tensor for each entry of a join; all values of the tensor if the join has no steps.
+/// Returns the element of a tensor for each entry of a join; all values of the tensor if the list of steps is empty.
 fn at_entries<T: Element>(steps: Option<&MergeSteps>, side: u8, x: SparseRef<'_, T>) -> Allocated<Buffer<T>> {
     match steps {
         Some(steps) => steps.take(side, x.values(), x.fill()).map(Buffer::from),

@@ -35,25 +35,27 @@ impl<A: Element, B: Element, U: Element, F: Fn(A, B) -> U + Sync> Zip<A, B> for 
     }
 }
 
-/// A function of two elements, position by position.
+/// Returns a function of two elements, computed at each position.
 ///
 /// *z*<sub>k</sub> = *f*(*x*<sub>k</sub>, *y*<sub>k</sub>)
 ///
 /// # Shapes
 ///
-/// The shapes are equal, or are broadcast as in numpy. [`Partner`] says what may stand on the right; the elements may
-/// be of two types, and the results of a third. The result is sparse if an operand is; of two arrays it is an array.
+/// The shapes are equal, or are broadcast as in numpy. [`Partner`] lists the right operands. The elements may have two
+/// types, and the results a third type. The result is sparse if an operand is sparse; the result of two arrays is an
+/// array.
 ///
 /// # Implicit values
 ///
-/// Where one side alone has an entry, the other gives its fill: the union of both patterns is stored, since nobody
-/// knows what `f` makes of a fill, and the fill is `f` of the fills, without a sign if it is zero. Of [stored
-/// views](Stored) the result has the entries that both have; its fill is that of the operand of its type, or zero.
-/// Beside an array the pattern is shared; all unstored positions must come to one value.
+/// If only one operand has an entry, the other operand contributes its fill. The union of both patterns is stored,
+/// because the results of `f` are not known in advance. The fill is `f` of the fills; a zero is `+0.0`.
+///
+/// For [stored views](Stored), the result has the common entries. Its fill is the fill of the operand that has its
+/// type, or zero. With an array, the pattern is shared, and all unstored positions must have one value.
 ///
 /// # NaN
 ///
-/// As `f` has it.
+/// As computed by `f`.
 ///
 /// # Gradient
 ///
@@ -62,13 +64,13 @@ impl<A: Element, B: Element, U: Element, F: Fn(A, B) -> U + Sync> Zip<A, B> for 
 /// # Errors
 ///
 /// - `NotBroadcastable`: the shapes cannot be broadcast;
-/// - `FillsDiffer`: stored views of tensors with different fills, of the type of the results;
-/// - `FillVaries`: an array gives unstored positions different values;
+/// - `FillsDiffer`: stored views of tensors with different fills, which have the type of the results;
+/// - `FillVaries`: unstored positions would have different values because of an array;
 /// - `TooLarge`: a sparse operand is broadcast to too many entries, or an array to too many elements.
 ///
 /// # Complexity
 ///
-/// O(entries of both), and as many calls of `f` as the result has entries; of arrays O(elements).
+/// O(entries of both operands), and one call of `f` per entry of the result. O(elements) for arrays.
 ///
 /// # Examples
 ///
