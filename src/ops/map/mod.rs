@@ -69,11 +69,12 @@ fn quick<T: Float>(op: &OpSpec, f: impl Fn(f64) -> f64 + Copy + Sync) -> Each<im
     Each::quick(op.name, move |value: T| Some(T::from_f64(f(value.to_f64()))))
 }
 
-/// The result that the `_into` forms of the elementwise operations on `X` write. For a tensor or its stored view it is
-/// a tensor of its pattern type. For an array it is an array or a mutable view, of its dimension type and any layout.
-/// Its elements are `bool`.
+/// An existing result that the `_into` functions on `X` write to.
 ///
-/// Its previous contents make no difference. A tensor reuses the allocation of its values, which grows if it is too
+/// For a tensor or its stored view, it is a tensor of the same pattern type. For an array, it is an array or a mutable
+/// view, of the same dimension type and any layout. The elements are `bool`.
+///
+/// The previous contents do not matter. A tensor reuses the allocation of its values, which grows if it is too
 /// short. It shares its pattern with `X`, like a new result.
 ///
 /// The trait is sealed.

@@ -338,7 +338,7 @@ pub fn not<X: Operand<Elem: Bits>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 ///
 /// # Gradient
 ///
-/// None: gradients are those of floats.
+/// None: only floats have gradients.
 ///
 /// # Errors
 ///
@@ -380,7 +380,7 @@ pub fn conj<X: Operand<Elem: ComplexElement>>(x: &X) -> Result<X::Mapped<X::Elem
 ///
 /// # Gradient
 ///
-/// None: gradients are those of floats.
+/// None: only floats have gradients.
 ///
 /// # Errors
 ///
@@ -415,7 +415,7 @@ pub fn real<X: Operand<Elem: ComplexElement>>(x: &X) -> Result<X::Mapped<<X::Ele
 ///
 /// # Gradient
 ///
-/// None: gradients are those of floats.
+/// None: only floats have gradients.
 ///
 /// # Errors
 ///

@@ -31,9 +31,9 @@ use crate::ops::reduce::check_upstream;
 pub struct Einsum<'a> {
     /// The labels of all axes.
     pub spec: Cow<'a, str>,
-    /// The two operands that each step multiplies, by their indices in the remaining list.
+    /// The two operands that each step multiplies, as indices in the remaining list.
     ///
-    /// The product replaces the first of the two. If the list is empty, operands are multiplied from left to right.
+    /// The product replaces the first of the two. With `None`, operands are multiplied from left to right.
     pub order: Option<Vec<[usize; 2]>>,
 }
 
@@ -43,9 +43,9 @@ impl<'a> Einsum<'a> {
         Einsum { spec: spec.into(), order: None }
     }
 
-    /// Sets the two operands that each step multiplies, by indices in the remaining list.
+    /// Sets the two operands that each step multiplies, as indices.
     ///
-    /// The product replaces the first of the two.
+    /// The indices refer to the list of remaining operands, in which the product replaces the first of the two.
     pub fn order(self, order: impl Into<Vec<[usize; 2]>>) -> Self {
         Einsum { order: Some(order.into()), ..self }
     }

@@ -143,7 +143,7 @@ semirings! {
 }
 
 impl Matmul<'static> {
-    /// Returns a semiring of functions that multiply and add, and the result without terms.
+    /// Returns a semiring of two functions, and the result without terms.
     ///
     /// The result without terms is the fill of the result, and is not part of any sum. A sum adds its terms in order,
     /// and starts with the first term unchanged.
@@ -170,12 +170,16 @@ impl Matmul<'static> {
 
 /// # Masks
 impl<S> Matmul<'_, S> {
-    /// Restricts the result to the positions that the pattern stores. Replaces any other mask.
+    /// Restricts the result to the positions that the pattern stores.
+    ///
+    /// This replaces any other mask.
     pub fn mask<P: Pattern>(self, pattern: &P) -> Matmul<'_, S> {
         Matmul { semiring: self.semiring, mask: Some(Mask { pattern: pattern.any(), is_complement: false }) }
     }
 
-    /// Restricts the result to the positions that the pattern does not store. Replaces any other mask.
+    /// Restricts the result to the positions that the pattern does not store.
+    ///
+    /// This replaces any other mask.
     #[doc(alias = "complement")]
     pub fn without<P: Pattern>(self, pattern: &P) -> Matmul<'_, S> {
         Matmul { semiring: self.semiring, mask: Some(Mask { pattern: pattern.any(), is_complement: true }) }

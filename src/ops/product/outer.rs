@@ -286,13 +286,14 @@ fn in_kind_of<T: Element>(x: &ErasedOperand<'_, T>, gradient: Erased<T>) -> Resu
     }
 }
 
-/// Returns the products of each element of one operand with each element of another.
+/// Returns the products of all pairs of elements of two operands.
 ///
-/// *z*<sub>i…j…</sub> = *x*<sub>i…</sub> · *y*<sub>j…</sub>, added to +0.0, so that a zero is always `+0.0`.
+/// *z*<sub>i…j…</sub> = *x*<sub>i…</sub> · *y*<sub>j…</sub>, added to +0.0, so a zero is always `+0.0`.
 ///
 /// # Shapes
 ///
-/// The result has the axes of *x*, then those of *y*. Both operands are of one kind: tensors of one format, or arrays.
+/// The result has the axes of *x*, then the axes of *y*. Both operands are of one kind: tensors of one format, or
+/// arrays.
 ///
 /// # Implicit values
 ///

@@ -154,7 +154,7 @@ pub fn any<X: Operand>(x: &X, axes: impl Into<Axes>) -> Result<X::Reduced<bool>>
     fold(x, Any, &axes.into())
 }
 
-/// Returns the surrogate gradient of [`any()`]: the gradient of the group of each entry.
+/// Returns the surrogate gradient of [`any()`]: the gradient of each entry's group.
 ///
 /// *dx*<sub>k,r</sub> = *dy*<sub>k</sub>
 ///

@@ -177,8 +177,8 @@ impl<T: Float, G: Float> Gradient<T, G> for Weights {
 ///
 /// # NaN
 ///
-/// A NaN in a group gives NaN. Otherwise an infinity gives infinity. A group without elements, or with only negative
-/// infinities, gives negative infinity.
+/// A NaN in a group yields NaN. Otherwise an infinity yields infinity. An empty group, or a group of negative
+/// infinities, yields negative infinity.
 ///
 /// # Gradient
 ///
@@ -212,7 +212,7 @@ pub fn logsumexp<X: Operand<Elem: Float>>(x: &X, axes: impl Into<Axes>) -> Resul
     holistic(x, LogSumExp, &axes.into())
 }
 
-/// Returns the gradient of [`logsumexp`]: the softmax of each group, times the upstream gradient.
+/// Returns the gradient of [`logsumexp`]: softmax times the upstream gradient.
 ///
 /// *dx*<sub>k,r</sub> = exp(*x*<sub>k,r</sub> − *m*) / *s* · *dy*<sub>k</sub>, each step in `f64`, where *m* is the
 /// largest element of the group and *s* the sum of exponentials of [`logsumexp`].

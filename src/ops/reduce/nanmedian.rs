@@ -41,7 +41,9 @@ pub struct Nanmedian {
     pub even: EvenCount,
     /// The rule for the elements that receive the gradient.
     pub rule: MedianGradient,
-    /// True if the gradient of a group with only NaN is divided among its elements. Otherwise that gradient is dropped.
+    /// True if the gradient of a group with only NaN is divided among its elements.
+    ///
+    /// Otherwise that gradient is dropped.
     pub spread_nan: bool,
 }
 
@@ -130,10 +132,10 @@ impl<T: Real> Holistic<T> for MedianAndPosition {
 /// *s*<sub>m−1</sub> are the *x*<sub>k,r</sub> that are not NaN, for *k* over the kept axes and *r* over the reduced
 /// axes.
 ///
-/// Floats keep their type; integers and `bool` give `f64`. The elements are compared in their own type. Only the two
-/// middle values are converted and then averaged: `[i32::MAX, i32::MAX]` has the median 2147483647.0. If their sum
-/// overflows, the values are halved first: `[f64::MAX, f64::MAX]` has the median `f64::MAX`. `f16` and `bf16` are
-/// averaged in `f32`. A zero result is `+0.0`. [`Nanmedian::lower`] selects the lower middle value instead.
+/// Floats keep their type; for integers and `bool`, the result is `f64`. The elements are compared in their own type.
+/// Only the two middle values are converted and then averaged: `[i32::MAX, i32::MAX]` has the median 2147483647.0. If
+/// their sum overflows, the values are halved first: `[f64::MAX, f64::MAX]` has the median `f64::MAX`. `f16` and `bf16`
+/// are averaged in `f32`. A zero result is `+0.0`. [`Nanmedian::lower`] selects the lower middle value instead.
 ///
 /// Complex numbers do not have an order, so they do not compile (numpy uses the lexicographic order):
 ///
@@ -255,10 +257,9 @@ pub fn nanmedian<X: Operand<Elem: Real>>(
 ///
 /// # Implicit values
 ///
-/// The two results share one pattern. If the fill is the lower middle value, the result can be an unstored position.
-/// The fill of the positions is 0, or `u64::MAX` if the fill of the medians is NaN. For
-/// [`x.stored()`](crate::Tensor::stored), the result is always the position of a stored entry, counted among all
-/// positions.
+/// The two results share one pattern. If the fill is the lower middle value, the position may be unstored. The fill of
+/// the positions is 0, or `u64::MAX` if the fill of the medians is NaN. For [`x.stored()`](crate::Tensor::stored), the
+/// result is always the position of a stored entry, counted among all positions.
 ///
 /// # NaN
 ///

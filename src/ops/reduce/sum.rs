@@ -126,8 +126,8 @@ impl<T: Element, G: Float> Gradient<T, G> for SumShares {
 ///
 /// The sum of floats is exact and is rounded once to the element type. It is bitwise identical for any order of the
 /// elements, any format and any number of threads. No intermediate sum overflows: `[MAX, MAX, -MAX]` has the sum `MAX`.
-/// No digit is lost: `[1e100, 1.0, -1e100]` has the sum 1.0. A zero is `+0.0`. Signed integers give `i64`; unsigned
-/// integers and `bool` give `u64`.
+/// No digit is lost: `[1e100, 1.0, -1e100]` has the sum 1.0. A zero is `+0.0`. The sum of signed integers is an `i64`;
+/// the sum of unsigned integers or `bool` is a `u64`.
 ///
 #[doc = said!(reduction)]
 /// The fill of the result is the fill of `x` times the number of positions of a group. For
@@ -215,8 +215,8 @@ pub fn nansum<X: Operand<Elem: Float>>(x: &X, axes: impl Into<Axes>) -> Result<X
 /// of the reduced axes.
 ///
 /// The quotient is rounded once. The mean of a constant is therefore that constant, a mean lies between the smallest
-/// and the largest element, and `[MAX, MAX]` has the mean `MAX`. Floats and complex numbers keep their type; integers
-/// and `bool` give `f64`.
+/// and the largest element, and `[MAX, MAX]` has the mean `MAX`. Floats and complex numbers keep their type; for
+/// integers and `bool`, the result is `f64`.
 ///
 #[doc = said!(reduction)]
 /// The fill of the result is the mean of the fill of `x`. For [`x.stored()`](crate::Tensor::stored), only stored

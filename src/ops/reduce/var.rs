@@ -14,7 +14,9 @@ use crate::kernels::passes::Pass;
 use crate::ops::op;
 use crate::ops::operand::Operand;
 
-/// The options of [`var`], [`std()`], [`nanvar`], [`nanstd`] and their gradients; plain axes convert to it.
+/// The options of variances, standard deviations and their gradients.
+///
+/// [`var`], [`std()`], [`nanvar`] and [`nanstd`] accept them. Plain axes convert to this type.
 ///
 /// # Examples
 ///

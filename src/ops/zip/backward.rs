@@ -283,8 +283,8 @@ where
 ///
 /// # Implicit values
 ///
-/// The gradient of a sparse operand has the pattern of the operand (shared) and a fill of 0: at its entries it is that
-/// of the dense operand. There the condition and `upstream` count with their fills where they store nothing.
+/// The gradient of a sparse operand has the pattern of the operand (shared) and a fill of 0. At its entries, it is the
+/// gradient of the dense operand. At unstored positions, the condition and `upstream` have their fills.
 ///
 /// # NaN
 ///

@@ -94,7 +94,7 @@ impl Differentiable for Copysign {
     }
 }
 
-/// Returns the gradients of [`copysign`](crate::copysign()): the upstream gradient, or its negative, and 0.
+/// Returns the gradients of [`copysign`](crate::copysign()): plus or minus the upstream gradient, and 0.
 ///
 /// *dx* = *dz* · sign *x* · sign *y*, where the sign of *y* is 1 or −1; *dy* = 0
 ///
