@@ -248,7 +248,7 @@ impl<T: Float, G: Float> Gradient<T, G> for NormShares {
 
 /// Returns the norm over the given axes.
 ///
-/// The norm is the root of the exact sum of squares, unless the options select another order.
+/// The norm is the root of the exact sum of squares, unless [`Norm`] selects another order.
 ///
 /// *y*<sub>k</sub> = √Σ<sub>r</sub> *x*<sub>k,r</sub>², for *k* over the kept axes and *r* over the reduced axes.
 /// With [`Norm::one`], it is Σ<sub>r</sub> |*x*<sub>k,r</sub>|. With [`Norm::infinity`], it is max<sub>r</sub>

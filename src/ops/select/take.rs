@@ -31,7 +31,7 @@ use crate::plan::take::{ALONG_BYTES, FLATTENED_BYTES, TakeResult, along, flatten
 ///
 /// # Implicit values
 ///
-/// The result has the fill of `x`. It stores a position exactly if the position of `x` is stored. A stored zero stays
+/// The result has the fill of `x`. It stores a position exactly if its element is stored in `x`. A stored zero stays
 /// stored, and a fill stays unstored.
 ///
 /// # NaN
@@ -169,7 +169,7 @@ pub fn take_into<'a, T: Element, J: Position>(
 ///
 /// # Implicit values
 ///
-/// The result has the fill of `x`. It stores a position exactly if the position of `x` is stored.
+/// The result has the fill of `x`. It stores a position exactly if its element is stored in `x`.
 ///
 /// # NaN
 ///
