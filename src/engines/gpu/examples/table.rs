@@ -8,6 +8,7 @@ use std::time::Instant;
 use lacuna::lazy::Lazy;
 use lacuna::{CooPattern, CooTensor, CsrPattern, CsrTensor, Result, Tensor};
 use lacuna_gpu::{DeviceElement, DeviceFormat, Gpu};
+use ndarray::s;
 
 /// The entries of a row.
 const ROW: usize = 10;
@@ -73,9 +74,13 @@ fn main() -> Result<()> {
     let positions: Vec<u64> =
         (0..1_000_000_u64.min(entries as u64)).map(|at| at * 7919 % (rows as u64 * 1000)).collect();
     let members: Vec<f64> = (0..1000).map(|at| f64::from(at) / 16.0).collect();
+    let upstream = gpu.upload(&csr.any(1)?.cast::<f64>()?)?;
+    let one = gpu.upload(&Tensor::from_parts(CooPattern::new([1], 1, vec![vec![0]])?, vec![f64::NAN], 0.0)?)?;
     let table = Table { gpu, runs };
+    table.row("isnan of one entry", 9, &one.lazy().isnan())?;
     table.row("isfinite", values + coo.nnz(), &x.isfinite())?;
     table.row("any of CSR rows", values + 8 * rows, &c.any(1))?;
+    table.row("gradient of any of CSR rows", 2 * values + 8 * rows, &c.any_gradient(&upstream.lazy(), 1))?;
     table.row("any of COO over axis 0", values + 4 * coo.nnz(), &x.any(0))?;
     table.row("any of COO over axis 1", values + 4 * coo.nnz(), &x.any(1))?;
     table.row("isin of 1000", values + coo.nnz(), &x.isin(members))?;
@@ -87,5 +92,6 @@ fn main() -> Result<()> {
     table.row("nanmedian of rows", values + 4 * rows, &c.nanmedian(1))?;
     table.row("nanmedian of all", values, &x.nanmedian(vec![0, 1]))?;
     table.row("take of 10^6", 8 * positions.len(), &x.take(positions))?;
+    table.row("slice of every second row", 12 * coo.nnz(), &x.slice(s![..;2, ..]))?;
     table.row("to_csr", 8 * coo.nnz() + 4 * rows, &x.to_csr())
 }
