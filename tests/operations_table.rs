@@ -320,20 +320,20 @@ fn table() -> String {
 
 const HEAD: &str = "# Operations
 
-What each operation works on, as the library answers when it is asked; a test fails when this table is out of date, and
-`LACUNA_WRITE=1 cargo test --all-features --test library operations_table` writes it again. The operations are called as
-in expressions ([the command line](cli.md)); what they compute is on the pages of the library.
+This table lists the operations and the kinds of operands that each of them accepts. A test compares the table with the
+library. To generate the table again, run
+`LACUNA_WRITE=1 cargo test --all-features --test library operations_table`.
+Operations have their names in expressions ([the command line](cli.md)). The pages of the library define each operation.
 
-- **types**: `b` bool, `i` and `u` integers with and without a sign, `f` floats, `c` complex numbers, of tensors of
-  types known at run time.
-- **COO**, **CSR**: tensors of that format; **entries**: what a tensor stores, alone (`stored(x)`); **array**: dense
-  arrays, as steps of lazy graphs.
-- **gradient**: by its first operand, in expressions; **second**: the gradient of that, in lazy graphs.
-- **lazy**: it is a step of lazy graphs; **pass**: on the engine `Threads`, which runs all of them, it is computed in
-  one pass with the steps that it follows, by pieces; **chunks**: on the engine `Chunks` it is computed from ranges of
-  its operand ([when it does not fit](larger.md)), where others take it whole; **text**: a program with it can be
-  written as text.
-- **GPU**: the engine of [`lacuna-gpu`](gpu.md) computes it on the device. That page says for which operands.
+- **types**: element types of dynamically typed tensors. `b` is bool, `i` signed and `u` unsigned integers, `f` floats, `c`
+  complex numbers.
+- **COO**, **CSR**: tensors of that format. **entries**: only stored entries (`stored(x)`). **array**: dense arrays, as
+  steps of lazy graphs.
+- **gradient**: by the first operand, in expressions. **second**: the gradient of that gradient, in lazy graphs.
+- **lazy**: a step of lazy graphs. **pass**: the engine `Threads` computes it in one pass with the steps before it. `Threads`
+  runs all steps. **chunks**: the engine `Chunks` computes it chunk by chunk ([larger than memory](larger.md)). Other
+  steps need their operands in memory. **text**: a program with this step has a textual form.
+- **GPU**: the engine of [`lacuna-gpu`](gpu.md) computes it on the device. That page lists the operands.
 
 | operation | types | COO | CSR | entries | array | gradient | second | lazy | pass | chunks | text | GPU |
 | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |

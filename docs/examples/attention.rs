@@ -1,4 +1,4 @@
-//! Attention over the ties of a social network: each member listens to its friends alone, and the weights are learned.
+//! Attention over the ties of a social network: each member receives features of its friends only, with learned weights.
 //!
 //! `cargo run --example attention`
 
@@ -14,7 +14,7 @@ fn features(members: usize, width: usize, seed: usize) -> Array2<f64> {
     Array2::from_shape_fn((members, width), |(member, k)| ((member * 31 + k * 17 + seed) % 23) as f64 / 23.0 - 0.5)
 }
 
-/// What one layer computes: the scores at the ties, their shares, and the features that arrive.
+/// The results of one layer: scores of the ties, their weights, and the weighted features.
 struct Layer {
     shares: CooTensor<f64>,
     scores: CooTensor<f64>,

@@ -1,5 +1,4 @@
-//! A table with gaps as a product of two thin ones, found by gradient descent: what the weeks without a reading would
-//! have shown.
+//! Fills in missing weeks of a table: gradient descent finds two thin tables whose product is close to its readings.
 //!
 //! `cargo run --release --features lazy --example factors`
 
@@ -11,7 +10,7 @@ use std::f64::consts::TAU;
 
 const READINGS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/mauna_loa_co2.mtx");
 
-/// What is factorised are tens of ppm above the mean.
+/// The unit of the factorised values: tens of ppm above the mean.
 const TEN: f64 = 10.0;
 
 fn main() -> Result<(), Box<dyn Error>> {

@@ -1,4 +1,4 @@
-//! Who wrote a line, Austen or Melville: logistic regression on counts of words, by gradient descent.
+//! Predicts the author of a line, Austen or Melville: logistic regression on counts of words, by gradient descent.
 //!
 //! `cargo run --release --features lazy --example logistic`
 

@@ -1,5 +1,4 @@
-//! Four questions to a graph, each a few products of matrices, and a system of equations: the 34 members of a karate
-//! club and their friendships.
+//! Four queries on a graph, the friendships in a karate club: triangles, distances, shortest paths and PageRank.
 //!
 //! `cargo run --example paths`
 
@@ -21,7 +20,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// How many triples of friends there are.
+/// Counts the triples of friends.
 fn triangles(ties: &CsrTensor<f64>) -> lacuna::Result<()> {
     // For friends i > j, how many k between the two are friends of both: so each triangle is counted once.
     let below = ties.tril(-1)?;
@@ -72,7 +71,7 @@ fn shortest_paths(ties: &CsrTensor<f64>) -> lacuna::Result<()> {
     Ok(())
 }
 
-/// Who is befriended by those who are befriended: PageRank.
+/// Ranks the members by PageRank: friends of highly ranked members rank higher.
 fn rank(ties: &CsrTensor<f64>) -> Result<(), Box<dyn Error>> {
     let shares = ties.scale(0, &ties.sum(1)?.recip()?.to_vec(&[])?)?;
     let mut ranks = Array1::from_elem(34, 1.0 / 34.0).into_dyn();

@@ -1,4 +1,4 @@
-//! A long record in pieces: each year worked on alone, the results put together, and the same figures as of the whole.
+//! A long record in chunks: each year is computed separately, and the combined results equal those of the full record.
 //!
 //! `cargo run --example pieces`
 
@@ -9,7 +9,7 @@ use std::error::Error;
 
 const MONTHLY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/mauna_loa_co2_monthly.npz");
 
-/// The sum, the number and the greatest of the readings of a piece, none of them NaN.
+/// Returns the sum, the count and the maximum of the readings of a chunk, ignoring NaN.
 fn figures(piece: &CooTensor<f64>) -> Result<(CooTensor<f64>, CooTensor<u64>, CooTensor<f64>)> {
     let sum = piece.nansum(Axes::all())?;
     let count = piece.isfinite()?.count_nonzero(Axes::all())?;

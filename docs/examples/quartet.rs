@@ -1,4 +1,4 @@
-//! Anscombe's quartet: four sets of pairs with the same figures, and the figures that tell them apart.
+//! Anscombe's quartet: four sets of pairs with equal means, variances and correlations, and statistics that differ.
 //!
 //! `cargo run --example quartet`
 

@@ -1,4 +1,4 @@
-//! Who survived the Titanic: a table of counts with labels, summed, divided and ranked.
+//! Survival rates on the Titanic: a labelled table of counts, summed, divided and ranked.
 //!
 //! `cargo run --example ratings`
 

@@ -1,4 +1,4 @@
-//! A sensor with gaps: 44 years of weekly carbon dioxide at Mauna Loa, some weeks without a reading.
+//! A sensor with missing readings: 44 years of weekly carbon dioxide at Mauna Loa, some weeks without a reading.
 //!
 //! `cargo run --example sensors`
 

@@ -1,4 +1,4 @@
-//! Which words tell a section of a text from the others: term frequency times inverse document frequency.
+//! The words that are typical of each section of a text: term frequency times inverse document frequency.
 //!
 //! `cargo run --example tfidf`
 

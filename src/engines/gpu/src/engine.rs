@@ -17,8 +17,8 @@ use crate::tensor::{Bytes, DeviceValue, uploaded_of};
 use crate::verify;
 
 impl Gpu {
-    /// Returns the values on the device of all steps that it takes. A step for which the device has no room is left to
-    /// the threads, and so is a step that sets its flag.
+    /// Returns the values on the device of all steps that it takes. Threads compute a step for which the device does not
+    /// have enough memory, and a step that sets its flag.
     fn run(&self, plan: &Plan, slots: &[Option<Held>]) -> Result<Vec<Option<DeviceValue>>> {
         let (steps, mut left) = (self.layout(plan, slots), Vec::new());
         loop {

@@ -79,7 +79,7 @@ fn rounded(wide: Wide, exponent: i32) -> vec2<u32> {
 ";
 
 /// Returns the statements that return the float of a form: `wide` rounded, with a sign. `exponent` is the biased
-/// exponent of a float with the lowest bit of `wide` as its lowest bit. A zero has no sign.
+/// exponent of a float with the lowest bit of `wide` as its lowest bit. A zero is positive.
 pub(crate) fn as_float(form: Form, exponent: &str) -> String {
     let (word, infinity, float) = match form.bits {
         64 => ("y", "0x7ff00000u", "vec2(bits.x, bits.y | sign)"),
@@ -123,7 +123,7 @@ fn divided(number: Wide, divisor: u32) -> Wide {
 pub(crate) const WORDS_OF_TWO: usize = 5;
 
 /// Returns the function `NAME(a, b)`: the sum of two floats that are not NaN, divided by 2^`halvings` and rounded once.
-/// A zero has no sign.
+/// A zero is positive.
 pub(crate) fn sum_of_two(name: &str, form: Form, halvings: u32) -> String {
     let (nan, float) = (form.nan(), as_float(form, &format!("i32(exponent) - {}", 64 + halvings)));
     format!(

@@ -69,11 +69,11 @@ struct Device {
 }
 
 impl Gpu {
-    /// Opens the fastest adapter: a GPU, or a software device if there is no other.
+    /// Opens the fastest adapter: a GPU, or a software device if there is none.
     ///
     /// # Errors
     ///
-    /// `Engine`: there is no adapter, it does not open, or its results differ from those of threads.
+    /// `Engine`: no adapter exists, it does not open, or its results differ from those of threads.
     pub fn new() -> Result<Self> {
         Gpu::named("")
     }
@@ -87,7 +87,7 @@ impl Gpu {
     ///
     /// # Errors
     ///
-    /// `Engine`: there is no such adapter, it does not open, or its results differ from those of threads.
+    /// `Engine`: no such adapter exists, it does not open, or its results differ from those of threads.
     pub fn named(name: &str) -> Result<Self> {
         Gpu::opened(name, Setup::default(), false)
     }
@@ -165,7 +165,7 @@ impl Gpu {
     ///
     /// # Errors
     ///
-    /// `TooLarge`: an array is larger than the device reads at a time. `OutOfMemory`: the device has no memory.
+    /// `TooLarge`: an array is larger than the device reads at a time. `OutOfMemory`: the memory of the device is full.
     /// `Engine`: the device was lost, or the tensor has 2^31 entries or more.
     pub fn upload<P: DeviceFormat, T: DeviceElement>(&self, x: &Tensor<P, T>) -> Result<DeviceTensor<P, T>> {
         tensor::uploaded(self, x).map(DeviceTensor::of)
@@ -189,7 +189,7 @@ impl Gpu {
     ///
     /// # Errors
     ///
-    /// Those of the steps, and those of [`upload`](Gpu::upload).
+    /// The errors of the steps, and of [`upload`](Gpu::upload).
     pub fn keep<P: DeviceFormat, T: DeviceElement>(&self, graph: &Lazy<Tensor<P, T>>) -> Result<DeviceTensor<P, T>> {
         let keeper = engine::Keeper::new(self);
         let found = graph.on(&keeper).collect()?;

@@ -14,7 +14,7 @@ use crate::kernel::{Access, Items, Kernel, Params};
 use crate::sort::sorted;
 use crate::tensor::{DevicePattern, DeviceValue, Layout};
 
-/// What a result chooses. Equal choices of one pattern have one selection.
+/// The choice of entries for a result. Equal choices of one pattern have one selection.
 pub(crate) enum Choice {
     /// Moves of elements, each with the shape before it.
     Moves(Vec<(MoveStep, Shape)>),
