@@ -803,6 +803,7 @@ fn mutants_of_kernels() {
     // Changes that these checks do not notice are tried with all of the others.
     let rest = [
         check_rounded,
+        check_counts,
         check_large_groups,
         check_64_bits,
         check_32_bits,
@@ -1079,6 +1080,24 @@ fn a_mean_is_no_tie_if_there_is_a_remainder() {
     let lazy = gpu.upload(&x).unwrap().lazy();
     check(&gpu, &lazy.mean(0), || "mean".into());
     check(&gpu, &lazy.nanmean(0), || "nanmean".into());
+}
+
+/// A gradient of `f32` is divided by a count that is rounded to 24 bits, with ties to even.
+#[test]
+fn counts_of_a_gradient_are_rounded() {
+    gpu().iter().for_each(check_counts);
+}
+
+fn check_counts(gpu: &Gpu) {
+    let upstream = CooTensor::new([], vec![], vec![0.7_f32], 0.0).unwrap();
+    for count in [(1 << 24) + 2, (1 << 24) + 3, (1 << 24) + 5, (1 << 25) + 5, (1 << 26) + 7, (1 << 31) + 0x380] {
+        let x = CooTensor::new([count], vec![vec![0, 1, 2]], vec![0.0_f32, 5.0, -5.0], 0.0).unwrap();
+        let lazy = gpu.upload(&x).unwrap().lazy();
+        for graph in [lazy.median(0), lazy.nanmedian(0)] {
+            let upstream = gpu.upload(&upstream).unwrap().lazy();
+            check_strict(gpu, &graph.gradient(&lazy, &upstream), || format!("{count}"));
+        }
+    }
 }
 
 #[test]
