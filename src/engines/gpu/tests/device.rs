@@ -804,6 +804,7 @@ fn mutants_of_kernels() {
     let rest = [
         check_rounded,
         check_counts,
+        check_short_floats,
         check_large_groups,
         check_64_bits,
         check_32_bits,
@@ -1080,6 +1081,26 @@ fn a_mean_is_no_tie_if_there_is_a_remainder() {
     let lazy = gpu.upload(&x).unwrap().lazy();
     check(&gpu, &lazy.mean(0), || "mean".into());
     check(&gpu, &lazy.nanmean(0), || "nanmean".into());
+}
+
+/// Sums whose smallest floats end in zeros below the lowest bit of a sum.
+#[test]
+fn short_floats_far_below_others_equal_those_of_threads() {
+    gpu().iter().for_each(check_short_floats);
+}
+
+fn check_short_floats(gpu: &Gpu) {
+    for power in [160, 170, 190, 210, 220] {
+        let large = 2f64.powi(power);
+        let values = vec![large, 3.0, -large, -7.25, 1.0 + 2f64.powi(-20)];
+        let x = CooTensor::new([2, 5], vec![vec![0; 5], (0..5).collect()], values, 0.0).unwrap();
+        let lazy = gpu.upload(&x).unwrap().lazy();
+        for graph in [lazy.sum(1), lazy.mean([0, 1])] {
+            // Longer floats are added up by threads.
+            let told = || power.to_string();
+            if power <= 190 { check_strict(gpu, &graph, told) } else { check(gpu, &graph, told) }
+        }
+    }
 }
 
 /// A gradient of `f32` is divided by a count that is rounded to 24 bits, with ties to even.
