@@ -6,7 +6,7 @@
 use std::sync::OnceLock;
 
 use lacuna::lazy::{Chunks, Engine, Lazy, Value, compile};
-use lacuna::{CooPattern, CooTensor, CsrTensor, Element, Error, Float, Isin, Pattern, Tensor};
+use lacuna::{CooPattern, CooTensor, CsrTensor, Element, Error, Float, Isin, Pattern, Real, Tensor};
 use lacuna_gpu::{DeviceElement, DeviceFormat, Gpu};
 use ndarray::{ArrayD, SliceInfoElem, s};
 
@@ -804,6 +804,7 @@ fn mutants_of_kernels() {
     let rest = [
         check_rounded,
         check_counts,
+        check_pairs,
         check_short_floats,
         check_large_groups,
         check_64_bits,
@@ -1081,6 +1082,51 @@ fn a_mean_is_no_tie_if_there_is_a_remainder() {
     let lazy = gpu.upload(&x).unwrap().lazy();
     check(&gpu, &lazy.mean(0), || "mean".into());
     check(&gpu, &lazy.nanmean(0), || "nanmean".into());
+}
+
+/// Medians and sums of each pair of some numbers.
+#[test]
+fn pairs_equal_those_of_threads() {
+    gpu().iter().for_each(check_pairs);
+}
+
+fn check_pairs(gpu: &Gpu) {
+    let (inf, nan) = (f64::INFINITY, f64::NAN);
+    let mut floats =
+        vec![0.0, -0.0, 1.0, -1.5, inf, -inf, nan, -nan, f64::MAX, -f64::MAX, 0.1, 1.0 + f64::EPSILON, 3e-5];
+    // Subnormals, and the floats on both sides of the smallest normal one.
+    floats.extend([1, 2, 3, 0xf_ffff_ffff_ffff, 0x10_0000_0000_0000, 0x10_0000_0000_0001].map(f64::from_bits));
+    let mut narrow: Vec<f32> = floats.iter().map(|&float| float as f32).collect();
+    narrow.extend([f32::MAX, f32::MIN, 1.0 + f32::EPSILON]);
+    narrow.extend([1, 2, 3, 0x7f_ffff, 0x80_0000, 0x80_0001].map(f32::from_bits));
+    check_pairs_of(gpu, &floats);
+    check_pairs_of(gpu, &narrow);
+    check_pairs_of(gpu, &[0, 1, -1, i64::MAX, i64::MIN, i64::MAX - 1, (1 << 53) + 1, 3 << 54, (1 << 62) + 257]);
+    check_pairs_of(gpu, &[0, 1, u64::MAX, u64::MAX - 1, 1 << 63, (1 << 63) + 1025, (1 << 53) + 1, (1 << 54) + 3]);
+    check_pairs_of(gpu, &[0, 1, -1, i32::MAX, i32::MIN]);
+    check_pairs_of(gpu, &[0, 1, 2, u8::MAX]);
+}
+
+fn check_pairs_of<T: DeviceElement + Real>(gpu: &Gpu, numbers: &[T]) {
+    let count = numbers.len() * numbers.len();
+    let values = numbers.iter().flat_map(|&a| numbers.iter().map(move |&b| (a, b)));
+    let (mut first, second): (Vec<T>, Vec<T>) = values.unzip();
+    first.extend(second);
+    let rows = (0..2 * count).map(|at| u32::from(at >= count)).collect();
+    let columns = (0..2 * count).map(|at| (at % count) as u32).collect();
+    let x = CooTensor::new([2, count], vec![rows, columns], first, T::ZERO).unwrap();
+    let lazy = gpu.upload(&x).unwrap().lazy();
+    check_strict(gpu, &lazy.median(0), || format!("median of {x:?}"));
+    check_strict(gpu, &lazy.nanmedian(0), || format!("nanmedian of {x:?}"));
+    for at in (0..count).step_by(7) {
+        // A sum may be an error, and the exponents of a pair may differ too much for the device.
+        let pair = x.slice(ndarray::s![.., at as isize..at as isize + 1]).unwrap();
+        let lazy = pair.lazy();
+        if lazy.sum(0).collect().is_ok() {
+            check(gpu, &lazy.sum(0), || format!("sum of {pair:?}"));
+            check(gpu, &lazy.mean(0), || format!("mean of {pair:?}"));
+        }
+    }
 }
 
 /// Sums whose smallest floats end in zeros below the lowest bit of a sum.
