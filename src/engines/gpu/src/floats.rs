@@ -81,6 +81,15 @@ fn rounded(wide: Wide, exponent: i32) -> vec2<u32> {
 /// Returns the statements that return the float of a form: `wide` rounded, with a sign. `exponent` is the biased
 /// exponent of a float with the lowest bit of `wide` as its lowest bit. A zero is positive.
 pub(crate) fn as_float(form: Form, exponent: &str) -> String {
+    float_with(form, exponent, "is_negative && (bits.x | bits.y) != 0u")
+}
+
+/// Returns the statements of [`as_float`] for a number that is not 0: a zero keeps its sign.
+fn as_signed_float(form: Form, exponent: &str) -> String {
+    float_with(form, exponent, "is_negative")
+}
+
+fn float_with(form: Form, exponent: &str, has_sign: &str) -> String {
     let (word, infinity, float) = match form.bits {
         64 => ("y", "0x7ff00000u", "vec2(bits.x, bits.y | sign)"),
         _ => ("x", "0x7f800000u", "vec2(0u, bits.x | sign)"),
@@ -89,7 +98,7 @@ pub(crate) fn as_float(form: Form, exponent: &str) -> String {
         "
     var bits = rounded(wide, {exponent});
     if (bits.{word} >= {infinity}) {{ return infinite(is_negative); }}
-    let sign = select(0u, 0x80000000u, is_negative && (bits.x | bits.y) != 0u);
+    let sign = select(0u, 0x80000000u, {has_sign});
     return {float};"
     )
 }
@@ -202,11 +211,12 @@ fn added(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {{
 }
 
 /// Returns the function `share(v, is_half, count)`: a float or half of it, divided by a count that is not 0. Half of the
-/// float is rounded, the count is rounded to a float, and the quotient is rounded.
+/// float is rounded, the count is rounded to a float, and the quotient is rounded. A zero becomes positive, and a
+/// number that underflows keeps its sign.
 pub(crate) fn share(form: Form) -> String {
     let (half, quotient) = (
-        as_float(form, "i32(max(exponent_of(v), 1u)) - 1"),
-        as_float(form, "i32(max(exponent_of(value), 1u)) - 96 - i32(by)"),
+        as_signed_float(form, "i32(max(exponent_of(v), 1u)) - 1"),
+        as_signed_float(form, "i32(max(exponent_of(value), 1u)) - 96 - i32(by)"),
     );
     format!(
         "{DIVIDE}
@@ -218,6 +228,7 @@ fn half_of(v: vec2<u32>) -> vec2<u32> {{
     {half}
 }}
 fn share(v: vec2<u32>, is_half: bool, count: u32) -> vec2<u32> {{
+    if (v.x == 0u && (v.y << 1u) == 0u) {{ return vec2(0u, 0u); }}
     var value = v;
     if (is_half) {{ value = half_of(v); }}
     if (is_nan(value)) {{ return {}; }}

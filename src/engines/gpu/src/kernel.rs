@@ -384,7 +384,8 @@ for (var half = GROUP / 2u; half > 0u; half /= 2u) {
     workgroupBarrier();
     if (lane < half) { partial[lane] += partial[lane + half]; }
 }
-if (lane == 0u) { sums[group] = partial[0]; }",
+// The last row of workgroups may be longer than needed.
+if (lane == 0u && group * 4u * GROUP < param(0u)) { sums[group] = partial[0]; }",
         )
 }
 

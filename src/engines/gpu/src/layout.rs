@@ -39,6 +39,11 @@ impl From<&str> for Reason {
 /// The numbers that name a pattern in a plan: equal names are one pattern.
 type Name = Vec<usize>;
 
+/// Returns the name of a pattern that only this step has.
+fn new_name(at: usize) -> Name {
+    vec![usize::MAX - 1, at]
+}
+
 /// A step that the device takes, or the reason why not.
 pub(crate) type Taken = std::result::Result<Step, Reason>;
 
@@ -83,6 +88,11 @@ pub(crate) fn is_read(plan: &Plan, steps: &[Taken], at: usize) -> bool {
     (at + 1..plan.count()).any(|next| takes(next) && plan.view(next).inputs().contains(&at))
 }
 
+/// Returns whether a step that threads compute reads a value.
+pub(crate) fn is_read_by_threads(plan: &Plan, steps: &[Taken], at: usize) -> bool {
+    (at + 1..plan.count()).any(|next| steps[next].is_err() && plan.view(next).inputs().contains(&at))
+}
+
 impl Gpu {
     /// Returns for each step of a plan how the device computes it, or why it does not.
     pub(crate) fn layout(&self, plan: &Plan, slots: &[Option<Held>]) -> Vec<Taken> {
@@ -114,7 +124,7 @@ impl Gpu {
             };
             names.push(self.name_of_pattern(plan, at, slot.as_ref(), &step, &names));
             bytes.push(match &step {
-                Ok(Step::Leaf) => self.largest_array(plan, at, slot.as_ref()),
+                Ok(Step::Leaf) => self.bytes_of(plan, at, slot.as_ref()).map(|bytes| bytes.largest),
                 Ok(Step::Map(_)) => widest,
                 _ => None,
             });
@@ -127,9 +137,7 @@ impl Gpu {
     fn name_of_pattern(&self, plan: &Plan, at: usize, slot: Option<&Held>, step: &Taken, names: &[Name]) -> Name {
         let view = plan.view(at);
         match step {
-            Ok(
-                Step::Map(_) | Step::Spread(_) | Step::MedianGradient(..) | Step::SelectionGradient(_) | Step::Part(_),
-            ) => names[view.inputs()[0]].clone(),
+            Ok(step) if step.keeps_pattern() || matches!(step, Step::Part(_)) => names[view.inputs()[0]].clone(),
             Ok(Step::Fold(_, over) | Step::Sum(_, over) | Step::Median(_, over) | Step::MedianAndPosition(_, over)) => {
                 let own = [usize::MAX, usize::from(over.keeps_dims), over.kept.len()];
                 [&names[view.inputs()[0]][..], &own, &over.kept].concat()
@@ -139,8 +147,8 @@ impl Gpu {
                 (None, Some((value, dtype))) => addresses(value, dtype),
                 (None, None) => None,
             }
-            .unwrap_or_else(|| vec![at]),
-            _ => vec![at],
+            .unwrap_or_else(|| new_name(at)),
+            _ => new_name(at),
         }
     }
 
@@ -153,20 +161,18 @@ impl Gpu {
         let value = slot.or(view.constant()).ok_or("it is read when it is needed")?;
         let dtype = view.dtype().ok_or("it does not have an element type")?;
         match Bytes::of(value, dtype) {
-            Some(bytes) if bytes.largest as u64 > self.0.context.most_array() => {
-                Err(Reason::TooLarge(bytes.largest as u64))
-            }
+            Some(bytes) if bytes.largest > self.0.context.most_array() => Err(Reason::TooLarge(bytes.largest)),
             Some(_) => Ok(()),
             None => Err(format!("the device holds no {} of {dtype} with these coordinates", view.format()).into()),
         }
     }
 
-    /// Returns the bytes of the largest array of a value that exists before the run.
-    fn largest_array(&self, plan: &Plan, at: usize, slot: Option<&Held>) -> Option<u64> {
+    /// Returns the bytes of a value that exists before the run.
+    pub(crate) fn bytes_of(&self, plan: &Plan, at: usize, slot: Option<&Held>) -> Option<Bytes> {
         let view = plan.view(at);
         match view.placed() {
-            Some(placed) => self.own(placed.as_ref()).map(DeviceValue::largest_array),
-            None => Bytes::of(slot.or(view.constant())?, view.dtype()?).map(|bytes| bytes.largest as u64),
+            Some(placed) => self.own(placed.as_ref()).map(Bytes::of_device),
+            None => Bytes::of(slot.or(view.constant())?, view.dtype()?),
         }
     }
 
@@ -197,7 +203,9 @@ impl Gpu {
             // The gradients of masks drop the signs of zeros.
             let is_chosen = !(is_gradient && matches!(name, "mask" | "without"));
             if let Some(selected) = is_chosen.then(|| selected(view, name, shape)).transpose()?.flatten() {
-                self.check_selection(view, shape)?;
+                let upstream = view.inputs().get(1).filter(|_| is_gradient).map(|&input| plan.view(input).shape());
+                let result = upstream.unwrap_or(view.shape()).ok_or("the lengths of its result are not known")?;
+                self.check_selection(shape, result)?;
                 return Ok(if is_gradient { Step::SelectionGradient(selected) } else { Step::Selection(selected) });
             }
         }
@@ -227,11 +235,15 @@ impl Gpu {
         let kept: Vec<usize> = (0..shape.rank()).filter(|axis| !reduced.contains(axis)).collect();
         let over = Reduced { kept, reduced, keeps_dims, counts_gaps: !view.is_stored() };
         self.check(shape, &over)?;
+        let counts = over.counts_gaps && (is_median || matches!(name, "mean" | "nanmean"));
+        if counts && over.extent(shape).is_none_or(|extent| extent > u32::MAX.into()) {
+            return Err("a group has 2^32 positions or more".into());
+        }
         if let ("any" | "all", false) = (name, keeps_dims) {
             let kept = over.kept.clone();
             let marks = Reduction { is_all: name == "all", kept, counts_gaps: over.counts_gaps };
-            if self.has_marks(shape, operand.format(), &marks) {
-                return Ok(Some(Step::Marks(marks)));
+            if let Some(fold) = Fold::of(name, form).filter(|_| self.has_marks(shape, operand.format(), &marks)) {
+                return Ok(Some(Step::Marks(marks, fold, over)));
             }
         }
         Ok(Some(match (fold, sum) {
@@ -258,8 +270,7 @@ impl Gpu {
     }
 
     /// Checks that kernels can number the positions of an operand and of a result.
-    fn check_selection(&self, view: View<'_>, operand: &[usize]) -> std::result::Result<(), Reason> {
-        let result = view.shape().ok_or("the lengths of its result are not known")?;
+    fn check_selection(&self, operand: &[usize], result: &[usize]) -> std::result::Result<(), Reason> {
         for shape in [operand, result] {
             self.check_rank(shape)?;
             let is_numbered = shape.iter().try_fold(1_u64, |size, &length| size.checked_mul(length as u64)).is_some();

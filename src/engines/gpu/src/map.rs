@@ -142,7 +142,7 @@ fn clamped(form: Form) -> String {
     let is_below = "is_less(even_key_x(x), even_key_x(y))";
     let is_above = "is_less(even_key_x(z), even_key_x(x))";
     let value = format!("select(select(x, z, {is_above}), y, {is_below})");
-    if form.is_float() { format!("select({value}, {}, nan_x(x))", form.nan()) } else { value }
+    computed(form, &value)
 }
 
 /// Returns the bits of the number that is an argument.
@@ -177,16 +177,22 @@ fn value_of_one(name: &str, form: Form) -> Option<String> {
     };
     let sign = form.bits.min(32) - 1;
     Some(match (name, form.kind) {
-        ("neg", Kind::Float) => "vec2(x.x, x.y ^ 0x80000000u)".into(),
-        ("abs", Kind::Float) => "vec2(x.x, x.y & 0x7fffffffu)".into(),
+        ("neg", Kind::Float) => computed(form, "vec2(x.x, x.y ^ 0x80000000u)"),
+        ("abs", Kind::Float) => computed(form, "vec2(x.x, x.y & 0x7fffffffu)"),
         ("abs", Kind::Unsigned) => "x".into(),
         ("not", Kind::Unsigned | Kind::Signed) => "~x".into(),
         ("sign", Kind::Unsigned) => format!("select(x, {one}, truthy_x(x))"),
         ("sign", _) => {
-            format!("select(x, select({one}, {minus_one}, (x.y >> {sign}u) == 1u), truthy_x(x) && !nan_x(x))")
+            let signed = format!("select(x, select({one}, {minus_one}, (x.y >> {sign}u) == 1u), truthy_x(x))");
+            computed(form, &signed)
         }
         _ => return None,
     })
+}
+
+/// Returns a value that is NaN if `x` is: the NaN of computed results.
+fn computed(form: Form, value: &str) -> String {
+    if form.is_float() { format!("select({value}, {}, nan_x(x))", form.nan()) } else { value.into() }
 }
 
 /// Returns a function of the values `x` and `y` of one type.
@@ -218,7 +224,9 @@ fn value_of_two(name: &str, form: Form) -> Option<String> {
         ("bit_and", Kind::Unsigned | Kind::Signed) => "x & y".into(),
         ("bit_or", Kind::Unsigned | Kind::Signed) => "x | y".into(),
         ("bit_xor", Kind::Unsigned | Kind::Signed) => "x ^ y".into(),
-        ("copysign", Kind::Float) => "vec2(x.x, (x.y & 0x7fffffffu) | select(y.y & 0x80000000u, 0u, nan_x(y)))".into(),
+        ("copysign", Kind::Float) => {
+            computed(form, "vec2(x.x, (x.y & 0x7fffffffu) | select(y.y & 0x80000000u, 0u, nan_x(y)))")
+        }
         _ => return None,
     })
 }

@@ -16,6 +16,9 @@ use crate::tensor::{DevicePattern, DeviceValue, Layout};
 /// The axes that a reduction may keep: a parameter for each stride has to fit.
 pub(crate) const MOST_KEPT: usize = 8;
 
+/// The output elements that a bitmap has per entry at most.
+const CELLS_PER_ENTRY: u64 = 16;
+
 /// A reduction to `bool`. An element is a hit if it decides the result of its group: a nonzero one of `any`, a zero one
 /// of `all`.
 pub(crate) struct Reduction {
@@ -147,6 +150,12 @@ impl Reduction {
         let lengths = self.kept.iter().map(|&axis| shape[axis] as u64);
         let cells = lengths.into_iter().try_fold(1_u64, |cells, length| cells.checked_mul(length))?;
         (cells < MOST_ITEMS && 4 * cells <= most_bytes).then_some(cells)
+    }
+
+    /// Returns whether a bitmap of the result is not much longer than the entries. Otherwise they are sorted.
+    pub(crate) fn is_dense(&self, of: &DevicePattern) -> bool {
+        let cells = self.kept.iter().fold(1_u64, |cells, &axis| cells.saturating_mul(of.shape[axis] as u64));
+        cells <= CELLS_PER_ENTRY * u64::from(of.nnz) + (1 << 16)
     }
 
     /// Computes the result.

@@ -11,13 +11,14 @@ use crate::element::zero_of;
 use crate::floats::{WORDS_OF_TWO, added, rounding};
 use crate::groups::{bits_of_cells, csr_of_coords, gathered, row_major};
 use crate::kernel::{Access, Items, Kernel, Params};
+use crate::outline::Flag;
 use crate::sort::sorted;
 use crate::tensor::{DevicePattern, DeviceValue, Layout};
 
 /// The choice of entries for a result. Equal choices of one pattern have one selection.
 pub(crate) enum Choice {
-    /// Moves of elements, each with the shape before it.
-    Moves(Vec<(MoveStep, Shape)>),
+    /// Moves of elements, each with the shape before it, and the shape of the result.
+    Moves(Vec<(MoveStep, Shape)>, Shape),
     /// The elements at flattened positions.
     Flattened(Vec<u64>, Shape),
     /// The elements at positions of an axis.
@@ -31,7 +32,7 @@ pub(crate) enum Choice {
 impl PartialEq for Choice {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
-            (Choice::Moves(one), Choice::Moves(other)) => one == other,
+            (Choice::Moves(one, shape), Choice::Moves(other, of)) => one == other && shape == of,
             (Choice::Flattened(one, shape), Choice::Flattened(other, of)) => one == other && shape == of,
             (Choice::Along(axis, one, shape), Choice::Along(along, other, of)) => {
                 axis == along && one == other && shape == of
@@ -44,6 +45,9 @@ impl PartialEq for Choice {
         }
     }
 }
+
+/// The gradients that an invocation adds up at most. Drivers end an invocation that runs for too long.
+const LONGEST_SUM: u32 = 16_384;
 
 /// The entries of a result.
 pub(crate) struct Selection {
@@ -110,8 +114,8 @@ impl Selection {
     }
 
     /// Returns the gradient: for each entry of `x` the sum of the gradients of the entries that it became, in the order of
-    /// the result.
-    pub(crate) fn gradient(&self, x: &DeviceValue, upstream: &DeviceValue) -> Result<DeviceValue> {
+    /// the result. A longer sum than [`LONGEST_SUM`] is left to the threads.
+    pub(crate) fn gradient(&self, x: &DeviceValue, upstream: &DeviceValue, flag: &Flag) -> Result<DeviceValue> {
         let (gpu, form, nnz, count) = (&x.gpu, upstream.form(), x.pattern.nnz, self.pattern.nnz);
         let context = &gpu.0.context;
         let places = places_of(gpu, &self.pattern, &upstream.pattern)?;
@@ -123,6 +127,7 @@ impl Selection {
             .array("order", Access::Read, Items::Words)
             .array("places", Access::Read, Items::Words)
             .values("g", form)
+            .fails()
             .search("first_of", "u32", "sources[at].x < key")
             .function(&format!(
                 "{sum}
@@ -134,20 +139,25 @@ fn gradient_at(at: u32) -> vec2<u32> {{
             ))
             .output(
                 form,
-                "var at = first_of(e, 0u, param(1u));
-    if (at >= param(1u) || sources[at].x != e) { return vec2(0u, 0u); }
+                &format!(
+                    "var at = first_of(e, 0u, param(1u));
+    if (at >= param(1u) || sources[at].x != e) {{ return vec2(0u, 0u); }}
+    // One invocation adds up the gradients of an entry.
+    let last = at + {LONGEST_SUM}u;
+    if (last < param(1u) && sources[last].x == e) {{ fail(); return vec2(0u, 0u); }}
     // Invariant: `sum` is the sum of the gradients before `at`.
     var sum = gradient_at(at);
-    if (!truthy_g(sum)) { sum = vec2(0u, 0u); }
+    if (!truthy_g(sum)) {{ sum = vec2(0u, 0u); }}
     at += 1u;
-    while (at < param(1u) && sources[at].x == e) {
+    while (at < param(1u) && sources[at].x == e) {{
         sum = added(sum, gradient_at(at));
         at += 1u;
-    }
-    return sum;",
+    }}
+    return sum;"
+                ),
             );
-        let params = Params::of(&[nnz, count]).value(form, upstream.fill_bits());
-        let arrays = [&sources, &order, &places, &upstream.values, &values];
+        let params = Params::of(&[nnz, count]).value(form, upstream.fill_bits()).flag(flag.at);
+        let arrays = [&sources, &order, &places, &upstream.values, &flag.words, &values];
         context.run(&kernel, &arrays, params, Size::Invocations(form.invocations(nnz.into())))?;
         let (pattern, dtype) = (Arc::clone(&x.pattern), upstream.dtype);
         let fill = zero_of(dtype);

@@ -78,7 +78,8 @@ for (var k = 0u; k < 4u; k++) {
     if (e < param(0u)) { atomicAdd(&found[digit(keys[e])], 1u); }
 }
 workgroupBarrier();
-if (lane < 16u) { counts[lane * param(2u) + group] = atomicLoad(&found[lane]); }",
+// The last row of workgroups may be longer than needed.
+if (lane < 16u && group < param(2u)) { counts[lane * param(2u) + group] = atomicLoad(&found[lane]); }",
         )
 }
 

@@ -10,7 +10,7 @@ use crate::fold::{Fold, Reduced};
 use crate::map::Map;
 use crate::median::Median;
 use crate::moves::{Moves, converted, overlap};
-use crate::outline::Outline;
+use crate::outline::{Flag, Outline};
 use crate::reduce::Reduction;
 use crate::selection::{Choice, Selection};
 use crate::spread::spread;
@@ -23,8 +23,8 @@ pub(crate) enum Step {
     /// A value that exists before the run.
     Leaf,
     Map(Map),
-    /// A reduction to `bool`, by a bitmap of the result.
-    Marks(Reduction),
+    /// A reduction to `bool`, by a bitmap of the result if the operand has enough entries.
+    Marks(Reduction, Fold, Reduced),
     Fold(Fold, Reduced),
     Sum(Sum, Reduced),
     Median(Median, Reduced),
@@ -58,7 +58,8 @@ impl Selected {
             // Positions that are set to zero have to be zeros.
             Selected::Moves(moves, _) if moves.has_zeros && x.is_fill_truthy() => return Ok(None),
             Selected::Moves(moves, steps) => {
-                of.selection(Choice::Moves(steps.clone()), || moves.selection(gpu, of, shape))
+                let choice = Choice::Moves(steps.clone(), shape.clone());
+                of.selection(choice, || moves.selection(gpu, of, shape))
             }
             Selected::Flattened(positions) => {
                 let choice = Choice::Flattened(positions.clone(), shape.clone());
@@ -84,17 +85,22 @@ impl Step {
     /// Returns whether the step reads arrays in windows, so that they may be larger than a kernel reads.
     pub(crate) fn has_windows(&self) -> bool {
         match self {
-            Step::Leaf | Step::Map(_) | Step::Marks(_) => true,
+            Step::Leaf | Step::Map(_) | Step::Marks(..) => true,
             Step::Fold(_, over) | Step::Sum(_, over) => over.kept.is_empty(),
             _ => false,
         }
+    }
+
+    /// Returns whether the result is on the pattern of the first operand.
+    pub(crate) fn keeps_pattern(&self) -> bool {
+        matches!(self, Step::Map(_) | Step::Spread(_) | Step::MedianGradient(..) | Step::SelectionGradient(_))
     }
 
     /// Returns whether the step sets its flag for some values.
     pub(crate) fn may_fail(&self) -> bool {
         match self {
             Step::Map(map) => map.may_fail(),
-            Step::Sum(..) => true,
+            Step::Sum(..) | Step::SelectionGradient(Selected::Flattened(_) | Selected::Along(..)) => true,
             _ => false,
         }
     }
@@ -122,11 +128,16 @@ impl Step {
             },
             (Step::SelectionGradient(selected), Some(upstream)) => {
                 let Some(entries) = selected.entries(x, None, &upstream.pattern.shape)? else { return Ok(None) };
-                entries.gradient(x, upstream).map(Some)
+                let flag = Flag { words: flags.clone(), at: at as u32 };
+                entries.gradient(x, upstream, &flag).map(Some)
             }
             (Step::Map(map), _) => with(&[], &|outline| map.run(operands, outline)),
-            (Step::Marks(marks), _) => with(&marks.reduced(&x.pattern.shape), &|outline| marks.run(x, outline)),
-            (Step::Fold(fold, over), _) => with(&over.reduced, &|outline| fold.run(x, over, outline)),
+            (Step::Marks(marks, ..), _) if marks.is_dense(&x.pattern) => {
+                with(&marks.reduced(&x.pattern.shape), &|outline| marks.run(x, outline))
+            }
+            (Step::Fold(fold, over) | Step::Marks(_, fold, over), _) => {
+                with(&over.reduced, &|outline| fold.run(x, over, outline))
+            }
             (Step::Sum(sum, over), _) => with(&over.reduced, &|outline| match sum.fold(x, over)? {
                 Some(fold) => fold.run(x, over, outline),
                 None => Ok(None),

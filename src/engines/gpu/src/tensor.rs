@@ -290,6 +290,7 @@ impl DeviceFormat for CsrPattern<u32> {
     fn hash(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
         hash_some(&mut hasher, self.columns());
+        self.offsets().iter().step_by(self.offsets().len() / 256 + 1).for_each(|offset| offset.hash(&mut hasher));
         hasher.finish()
     }
 }
@@ -347,18 +348,23 @@ fn are_equal(context: &Context, pairs: &[(&Words, &Words)]) -> Result<bool> {
 }
 
 /// The bytes that a value takes on the device.
+#[derive(Clone, Copy)]
 pub(crate) struct Bytes {
-    pub(crate) all: usize,
+    /// The bytes of the coordinates.
+    pub(crate) of_pattern: u64,
+    pub(crate) of_values: u64,
+    pub(crate) nnz: u64,
     /// The bytes of the largest array.
-    pub(crate) largest: usize,
+    pub(crate) largest: u64,
 }
 
 impl Bytes {
     /// Returns the bytes of a value; `None` if the device does not hold its type.
     pub(crate) fn of(value: &Held, dtype: DType) -> Option<Self> {
-        let of_arrays = |offsets: usize, axes: usize, nnz: usize, width: usize| Bytes {
-            all: 4 * offsets + nnz * (4 * axes + width),
-            largest: (4 * offsets).max(nnz * width.max(4)),
+        let of_arrays = |offsets: usize, axes: usize, nnz: usize, width: usize| {
+            let [offsets, axes, nnz, width] = [offsets, axes, nnz, width].map(|number| number as u64);
+            let (of_pattern, of_values) = (4 * (offsets + nnz * axes), nnz * width);
+            Bytes { of_pattern, of_values, nnz, largest: (4 * offsets).max(nnz * width.max(4)) }
         };
         of_dtype!(dtype, T => match (value.downcast_ref::<CooTensor<T>>(), value.downcast_ref::<CsrTensor<T>>()) {
             (Some(x), _) => Some(of_arrays(0, x.rank(), x.nnz(), size_of::<T>())),
@@ -366,6 +372,24 @@ impl Bytes {
             _ => None,
         })
         .flatten()
+    }
+
+    /// Returns the bytes of a value on the device.
+    pub(crate) fn of_device(value: &DeviceValue) -> Self {
+        let (nnz, of_values) = (value.pattern.nnz.into(), 4 * value.values.count());
+        let of_positions = value.positions.as_ref().map_or(0, Words::count);
+        let of_pattern = value.bytes() - of_values - 4 * of_positions;
+        Bytes { of_pattern, of_values, nnz, largest: value.largest_array() }
+    }
+
+    /// Returns the bytes of a tensor of another type on the same pattern.
+    pub(crate) fn with_type(self, dtype: DType) -> Self {
+        let width = of_dtype!(dtype, T => size_of::<T>() as u64).unwrap_or(0);
+        Bytes { of_values: width * self.nnz, ..self }
+    }
+
+    pub(crate) fn all(self) -> u64 {
+        self.of_pattern + self.of_values
     }
 }
 

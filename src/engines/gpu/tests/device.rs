@@ -103,7 +103,7 @@ impl Numbers {
 /// Compares a graph on the device with the graph on threads.
 fn check<P: Pattern, T: Element>(gpu: &Gpu, graph: &Lazy<Tensor<P, T>>, told: impl Fn() -> String) {
     let (found, expected) = (graph.on(gpu).collect().unwrap(), graph.collect().unwrap());
-    assert!(found.same_as(&expected), "{}: {found:?} and not {expected:?}", told());
+    assert!(found.same(&expected), "{}: {found:?} and not {expected:?}", told());
 }
 
 /// Compares all steps of a format on one tensor.
@@ -147,8 +147,19 @@ trait Same: Value {
 
 impl<P: Pattern, T: Element> Same for Tensor<P, T> {
     fn same(&self, other: &Self) -> bool {
-        self.same_as(other)
+        // `same_as` takes all NaN for equal.
+        let bits = |x: &Self| (bits_of(&[x.fill()]), bits_of(x.values()));
+        self.same_as(other) && bits(self) == bits(other)
     }
+}
+
+/// Returns the bits of floats. The bits of equal integers are equal.
+fn bits_of<T: Element>(values: &[T]) -> Vec<u64> {
+    let values: &dyn std::any::Any = &values.to_vec();
+    let wide = values.downcast_ref::<Vec<f64>>().map(|floats| floats.iter().map(|float| float.to_bits()).collect());
+    let narrow = values.downcast_ref::<Vec<f32>>();
+    let narrow = || narrow.map(|floats| floats.iter().map(|float| float.to_bits().into()).collect());
+    wide.or_else(narrow).unwrap_or_default()
 }
 
 impl<A: Same, B: Same> Same for (A, B)
@@ -605,6 +616,16 @@ fn other_steps_run_on_threads() {
     assert!(explained.contains("threads: %3, as dense is computed on threads"), "{explained}");
     let explained = x.lazy().isnan().on(&gpu).explain().unwrap();
     assert!(explained.contains("gpu: %0 is copied there, 16 bytes"), "{explained}");
+    assert!(explained.contains("gpu: %1 is copied to memory, 9 bytes"), "{explained}");
+    let there = gpu.upload(&x).unwrap().lazy();
+    let explained = there.neg().sqrt().on(&gpu).explain().unwrap();
+    assert!(explained.contains("gpu: %1 is copied to memory, 16 bytes"), "{explained}");
+    assert!(there.sqrt().on(&gpu).explain().unwrap().contains("gpu: %0 is copied to memory, 16 bytes"));
+    let explained = there.any(0).on(&gpu).explain().unwrap();
+    assert!(explained.contains("gpu: %1 is copied to memory\n"), "{explained}");
+    let elsewhere = Gpu::new().unwrap();
+    let explained = there.neg().on(&elsewhere).explain().unwrap();
+    assert!(explained.contains("threads: %0, as it is on another device"), "{explained}");
 }
 
 /// The file `operations.txt` names the steps that run on the device; the table of operations reads it.
@@ -1273,4 +1294,174 @@ fn a_tensor_on_a_device_is_read_by_threads() {
     assert_eq!(lazy.max(0).on(Chunks::memory(1 << 20).positions(1)).collect().unwrap(), x.max(0).unwrap());
     let array: ArrayD<f64> = x.to_dense().unwrap().into_dyn();
     assert_eq!(lazy.to_dense().collect().unwrap(), array);
+}
+
+/// Two pads of one pattern that differ in the positions after the elements.
+#[test]
+fn pads_of_one_pattern_have_their_own_shapes() {
+    let Some(gpu) = gpu() else { return };
+    let x = CooTensor::new([3], vec![vec![0, 2]], vec![1.0, 2.0], 0.0).unwrap();
+    let lazy = gpu.upload(&x).unwrap().lazy();
+    for after in 0..4 {
+        check_strict(&gpu, &lazy.pad([(1, after)]), || format!("{after}"));
+        check_strict(&gpu, &lazy.pad([(1, after)]).mean(0), || format!("mean, {after}"));
+    }
+}
+
+/// A kernel with more than 65,535 workgroups is run in rows of workgroups, of which the last row is longer than needed.
+#[test]
+fn sorts_of_many_workgroups_equal_those_of_threads() {
+    if gpu().is_none() {
+        return;
+    }
+    let gpu = Gpu::limited(16, u64::MAX - 1, u64::MAX).unwrap();
+    let count = 4_194_304_u32;
+    let values = (0..count).map(|at| f64::from(at.wrapping_mul(2_654_435_761) >> 12)).collect();
+    let x = CooTensor::new([count as usize], vec![(0..count).collect()], values, 0.0).unwrap();
+    check_strict(&gpu, &gpu.upload(&x).unwrap().lazy().nanmedian(0), || "median".into());
+}
+
+/// The gradient of an entry that is taken many times is a long sum, which threads compute.
+#[test]
+fn long_sums_of_a_gradient_are_left_to_threads() {
+    let Some(gpu) = gpu() else { return };
+    let x = CooTensor::new([1], vec![vec![0]], vec![1.0], 0.0).unwrap();
+    for count in [1000_usize, 16_384, 16_385, 40_000] {
+        let ones = CooTensor::new([count], vec![(0..count as u32).collect()], vec![1.0; count], 0.0).unwrap();
+        let (lazy, ones) = (gpu.upload(&x).unwrap().lazy(), gpu.upload(&ones).unwrap().lazy());
+        for graph in [lazy.take(vec![0_u64; count]), lazy.take_axis(vec![0_u64; count], 0)] {
+            check(&gpu, &graph.gradient(&lazy, &ones), || count.to_string());
+            let is_taken = graph.gradient(&lazy, &ones).on(gpu.strict()).collect().is_ok();
+            assert_eq!(is_taken, count <= 16_384, "{count}");
+        }
+    }
+}
+
+/// An upstream gradient with 2^64 positions, or with more axes than a kernel has parameters for.
+#[test]
+fn upstream_gradients_of_vast_shapes_are_left_to_threads() {
+    let Some(gpu) = gpu() else { return };
+    let x = CooTensor::new([1, 2, 2], vec![vec![0], vec![0], vec![0]], vec![2.0], 0.0).unwrap();
+    let lazy = gpu.upload(&x).unwrap().lazy();
+    let padded = lazy.pad([(1, 2), (0, (1 << 32) - 2), (0, (1 << 32) - 2)]);
+    let coords = vec![vec![0, 2], vec![0, 0], vec![0, 0]];
+    let upstream = CooTensor::new([4, 1 << 32, 1 << 32], coords, vec![5.0, 6.0], 0.0).unwrap();
+    check(&gpu, &padded.gradient(&lazy, &gpu.upload(&upstream).unwrap().lazy()), || "pad".into());
+    let x = CooTensor::new(vec![2; 8], (0..8).map(|_| vec![0, 1]).collect(), vec![4.0, -1.0], 0.0).unwrap();
+    let lazy = gpu.upload(&x).unwrap().lazy();
+    let wide = lazy.expand_dims((0..8).collect::<Vec<isize>>());
+    let upstream = gpu.upload(&wide.collect().unwrap()).unwrap().lazy();
+    check(&gpu, &wide.gradient(&lazy, &upstream), || "expand_dims".into());
+}
+
+/// A step that runs on threads needs no room on the device.
+#[test]
+fn steps_on_threads_ignore_the_budget() {
+    let Ok(gpu) = Gpu::new() else { return };
+    let x = CooTensor::new([3], vec![vec![0, 2]], vec![4.0, 9.0], 0.0).unwrap();
+    for budget in [0, 31, 1000] {
+        gpu.set_budget(budget);
+        check(&gpu, &x.lazy().sqrt(), || budget.to_string());
+        check(&gpu, &x.lazy().neg().sum(0), || budget.to_string());
+    }
+}
+
+/// A computed NaN is the canonical one.
+#[test]
+fn nans_have_the_bits_of_threads() {
+    let Some(gpu) = gpu() else { return };
+    let nans = vec![f64::NAN, -f64::NAN, f64::from_bits(0x7ff0_0000_0000_0001), f64::from_bits(0xfff8_0000_0000_1234)];
+    let narrow: Vec<f32> = [0x7fc0_0000, 0xffc0_0000, 0x7f80_0001, 0xffc0_1234].map(f32::from_bits).to_vec();
+    let x = CooTensor::new([5], vec![vec![0, 1, 3, 4]], nans, -f64::NAN).unwrap();
+    let y = CooTensor::new([5], vec![vec![0, 1, 3, 4]], narrow, -f32::NAN).unwrap();
+    macro_rules! check_all {
+        ($($x:expr, $one:expr);*) => {$(
+            let lazy = gpu.upload(&$x).unwrap().lazy();
+            let (other, truths) = (gpu.upload(&$x.neg().unwrap()).unwrap().lazy(), lazy.isnan());
+            for graph in [
+                lazy.neg(), lazy.abs(), lazy.sign(), lazy.copysign(-$one), lazy.minimum(&other), lazy.maximum($one),
+                lazy.clamp(-$one, $one), truths.where_(&lazy, &other), lazy.min(0), lazy.max(0), lazy.nanmin(0),
+                lazy.sum(0), lazy.mean(0), lazy.median(0), lazy.nanmedian(0), lazy.nansum(0), lazy.flip(0),
+                lazy.take(vec![0_u32, 1, 2, 3, 4]), lazy.pad([(1, 1)]),
+            ] {
+                check_strict(&gpu, &graph, || format!("{graph:?}"));
+                check(&gpu.verify(), &graph, || format!("{graph:?}"));
+            }
+            for graph in [lazy.flip(0), lazy.sum(0), lazy.nanmedian(0), lazy.take(vec![0_u32, 0, 3])] {
+                check_strict(&gpu, &graph.gradient(&lazy, &graph), || format!("gradient of {graph:?}"));
+            }
+        )*};
+    }
+    check_all!(x, 1.0_f64; y, 1.0_f32);
+}
+
+/// A gradient that is too small for its type keeps the sign of the upstream gradient.
+#[test]
+fn gradients_that_underflow_keep_their_sign() {
+    let Some(gpu) = gpu() else { return };
+    let tiny = CooTensor::new([3], vec![vec![0]], vec![-5e-324], 0.0).unwrap();
+    check_strict(&gpu, &gpu.upload(&tiny).unwrap().lazy().mean(0), || "mean".into());
+    let upstreams = [-5e-324, 5e-324, -1e-323, -1.5e-323, -0.0, 0.0, -1e-300];
+    for (values, at) in [(vec![1.0, 2.0], 2), (vec![1.0, 1.0, 1.0], 3), (vec![1.0, 1.0, 2.0, 2.0], 4)] {
+        let x = CooTensor::new([at], vec![(0..at as u32).collect()], values, 0.0).unwrap();
+        let lazy = gpu.upload(&x).unwrap().lazy();
+        for upstream in upstreams {
+            let upstream = CooTensor::new([], vec![], vec![upstream], 0.0).unwrap();
+            let upstream = gpu.upload(&upstream).unwrap().lazy();
+            for graph in [lazy.median(0), lazy.nanmedian(0), lazy.sum(0)] {
+                check_strict(&gpu, &graph.gradient(&lazy, &upstream), || format!("{x:?}, {upstream:?}"));
+            }
+        }
+    }
+}
+
+/// `explain` names the threads for a group whose positions a word does not count.
+#[test]
+fn explain_names_the_place_of_vast_groups() {
+    let Some(gpu) = gpu() else { return };
+    let x = CooTensor::new([1 << 32], vec![vec![3]], vec![2.0], 0.0).unwrap();
+    for (graph, name) in [(x.lazy().mean(0), "mean"), (x.lazy().median(0), "median")] {
+        let told = graph.on(&gpu).explain().unwrap();
+        assert!(told.contains("threads: %1") && !told.contains(&format!("gpu: %1 {name}")), "{told}");
+    }
+    // Two operands of rank 0 on different patterns.
+    let one = CooTensor::new([], vec![], vec![2.0], 0.0).unwrap();
+    let graph = one.lazy().less(one.lazy().permute_axes([]));
+    check(&gpu, &graph, || "rank 0".into());
+    let told = graph.on(&gpu).explain().unwrap();
+    assert!(told.contains("threads: %3, as its operands have different patterns"), "{told}");
+}
+
+/// Steps whose flags are set leave the device together, if none of them reads another one.
+#[test]
+fn many_sums_are_left_to_threads_at_once() {
+    let Ok(gpu) = Gpu::new() else { return };
+    let x = CooTensor::new([3], vec![vec![0, 1, 2]], vec![1e-300, 0.1, 1e300], 0.0).unwrap();
+    let lazy = gpu.upload(&x).unwrap().lazy();
+    let sums: Vec<_> = (0..12).map(|at| lazy.minimum(1e299 * f64::from(at)).sum(0)).collect();
+    let graph = sums[1..].iter().fold(sums[0].clone(), |all, sum| all.maximum(sum));
+    let before = gpu.reads();
+    check(&gpu, &graph, || "sums".into());
+    // Operands and flags are read. One more run per sum would read 11 flags more.
+    assert!(gpu.reads() - before < 45, "{}", gpu.reads() - before);
+}
+
+/// A bitmap of the result is for results that are not much longer than the operand.
+#[test]
+fn a_long_result_of_few_entries_takes_little_memory() {
+    let Ok(gpu) = Gpu::new() else { return };
+    gpu.set_budget(1 << 20);
+    let x = CooTensor::new([33_000_000, 2], vec![vec![5], vec![1]], vec![1.0], 0.0).unwrap();
+    check_strict(&gpu, &gpu.upload(&x).unwrap().lazy().any(1), || "any".into());
+}
+
+/// A value is freed after the last step that reads it.
+#[test]
+fn a_long_chain_takes_the_memory_of_few_values() {
+    let Ok(gpu) = Gpu::new() else { return };
+    let x = CooTensor::new([10_000], vec![(0..10_000).collect()], vec![1.5; 10_000], 0.0).unwrap();
+    let lazy = gpu.upload(&x).unwrap().lazy();
+    gpu.set_budget(500_000);
+    let graph = (0..60).fold(lazy, |graph, _| graph.neg());
+    check_strict(&gpu, &graph, || "chain".into());
 }
