@@ -827,6 +827,7 @@ fn mutants_of_kernels() {
         check_counts,
         check_pairs,
         check_short_floats,
+        check_long_fills,
         check_large_groups,
         check_64_bits,
         check_32_bits,
@@ -839,8 +840,13 @@ fn mutants_of_kernels() {
     let texts = gpu.kernels();
     // A kernel need not call each of its functions of one line.
     let is_called = |text: &str, line: &str| {
-        let name = line.strip_prefix("fn ").and_then(|rest| rest.split_once('(')).map(|(name, _)| format!("{name}("));
-        name.is_none_or(|name| text.matches(&*name).count() > 1)
+        let name = line.strip_prefix("fn ").and_then(|rest| rest.split_once('(')).map(|(name, _)| name);
+        let calls = |name: &str| {
+            let call = format!("{name}(");
+            let starts = text.match_indices(&*call).map(|(at, _)| &text[..at]);
+            starts.filter(|before| !before.ends_with(|c: char| c.is_alphanumeric() || c == '_')).count()
+        };
+        name.is_none_or(|name| calls(name) > 1)
     };
     let pairs = texts.iter().flat_map(|text| text.lines().map(move |line| (text, line)));
     let lines: std::collections::BTreeSet<&str> =
@@ -1147,6 +1153,33 @@ fn check_pairs_of<T: DeviceElement + Real>(gpu: &Gpu, numbers: &[T]) {
             check(gpu, &lazy.sum(0), || format!("sum of {pair:?}"));
             check(gpu, &lazy.mean(0), || format!("mean of {pair:?}"));
         }
+    }
+}
+
+/// Sums and means of many unstored positions.
+#[test]
+fn long_fills_equal_those_of_threads() {
+    gpu().iter().for_each(check_long_fills);
+}
+
+fn check_long_fills(gpu: &Gpu) {
+    fn check_fill<T: DeviceElement + Real>(gpu: &Gpu, length: usize, values: [T; 2], fill: T) {
+        let x = CooTensor::new([length], vec![vec![1, 7]], values.to_vec(), fill).unwrap();
+        let lazy = gpu.upload(&x).unwrap().lazy();
+        check(gpu, &lazy.mean(0), || format!("mean of {x:?}"));
+        if let Ok(sum) = x.sum(0) {
+            check(gpu, &lazy.sum(0), || format!("{sum:?} of {x:?}"));
+        }
+    }
+    for length in [100_003, 3_000_000_019] {
+        for fill in [0.1, -1.0 / 3.0, 1e-20] {
+            check_fill(gpu, length, [2.5, -1e9], fill);
+            check_fill(gpu, length, [2.5_f32, -1e9], fill as f32);
+        }
+        check_fill(gpu, length, [5, -9], 0x1_2345_6789_i64);
+        check_fill(gpu, length, [5, 9], 0x7654_3211_u32);
+        check_fill(gpu, length, [5, 9], 0xfff_ffff_u64);
+        check_fill(gpu, length, [5, -9], -3_i8);
     }
 }
 
