@@ -353,10 +353,7 @@ fn errors_name_the_step_and_the_range() {
     let x = CooTensor::new([5, 2], vec![vec![0, 3, 3], vec![0, 0, 1]], vec![1, i64::MAX, 1], 0).unwrap().lazy();
     let error = x.sum(1).on(chunks(2)).collect().unwrap_err().to_string();
     assert!(error.starts_with("sum at tests/chunks.rs:"), "{error}");
-    assert!(
-        error.contains("in positions 2 to 4 of axis 0, counted from the first of these: the result at [1]"),
-        "{error}"
-    );
+    assert!(error.contains("in the chunk 2..4 of axis 0, with positions counted from 2: the result at [1]"), "{error}");
     let error = x.sum(1).on(chunks(9)).collect().unwrap_err().to_string();
     assert!(error.contains("[3]") && !error.contains("positions"), "{error}");
 

@@ -291,7 +291,7 @@ fn every_number_of_threads_gives_the_same_error() {
     let x = CooTensor::new([LONG], vec![(0..LONG as u32).collect()], values, 0).unwrap();
     let refused = || x.abs().unwrap_err().to_string();
     on_pools(refused, |error, _| {
-        assert_eq!(error, "abs at [700001] does not fit int32; cast beforehand, to float64 say");
+        assert_eq!(error, "abs at [700001] does not fit int32; cast the operand first, for example to float64");
     });
 }
 

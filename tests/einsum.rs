@@ -230,12 +230,12 @@ fn dots_stand_for_the_axes_that_no_letter_names() {
 fn what_is_wrong_is_an_error() {
     let x = CooTensor::new([2, 2], vec![vec![0], vec![1]], vec![1.0], 0.0).unwrap();
     let why = |spec: &str, count: usize| einsum(spec, &vec![&x; count]).unwrap_err().to_string();
-    assert_eq!(why("ij,jk->i2", 2), "einsum: '2' at 8 is no letter, `,`, `->` or `...`");
-    assert!(why("ij", 2).contains("names 1 operands, 2 are given"));
-    assert!(why("", 0).contains("names 1 operands, 0 are given"));
+    assert_eq!(why("ij,jk->i2", 2), "einsum: '2' at 8 is not a letter, `,`, `->` or `...`");
+    assert!(why("ij", 2).contains("describes 1 operands, found 2"));
+    assert!(why("", 0).contains("describes 1 operands, found 0"));
     let y = CooTensor::new([3], vec![vec![0]], vec![1.0], 0.0).unwrap();
     let refused = einsum("i,i", &[&y, &CooTensor::full([2], 0.0).unwrap()]).unwrap_err();
-    assert_eq!(refused.to_string(), "einsum: 'i' has length 3, and axis 0 of operand 1 2");
+    assert_eq!(refused.to_string(), "einsum: 'i' has length 3, but axis 0 of operand 1 has length 2");
     let filled = x.clone().with_fill(2.0);
     assert!(matches!(einsum("ij->ji", &[&filled]), Err(Error::Argument { operation: "einsum", .. })));
     assert_eq!(einsum("ij->ji", &[&filled.stored()]).unwrap().entries(), [(vec![1, 0], 1.0)]);

@@ -41,7 +41,7 @@ fn of_constructors() -> Vec<Case> {
         (
             "NoTensor",
             refused(lacuna::concat::<CooPattern, f64>(0, &[] as &[CooTensor<f64>])),
-            "the list of tensors is empty; it must hold one at least",
+            "the list of tensors is empty; pass at least one tensor",
         ),
         (
             "LengthMismatch",
@@ -71,15 +71,15 @@ fn of_constructors() -> Vec<Case> {
         (
             "TooLarge",
             refused(CsrPattern::<u64>::empty([1 << 40, 2])),
-            "the offsets of the lanes would take 8796093022216 bytes, above the limit of 1073741824; keep the tensor \
-             in COO, or raise the limit",
+            "the offsets of the lanes would take 8796093022216 bytes (8.0 TiB), above the limit of 1073741824 bytes \
+             (1.0 GiB); keep the tensor in COO, or raise the limit",
         ),
-        ("Duplicate", refused(twice(1).coalesce(Duplicates::Error)), "entries 0 and 1 both stand at [1, 2]"),
+        ("Duplicate", refused(twice(1).coalesce(Duplicates::Error)), "entries 0 and 1 are both at [1, 2]"),
         ("SumOverflow", refused(twice(100).coalesce(Duplicates::Sum)), "the sum at [1, 2] does not fit int8"),
         (
             "NoOrder",
             refused(Triplets::<num_complex::Complex<f64>>::new([2]).unwrap().coalesce(Duplicates::Min)),
-            "minimum of duplicates is no operation on complex128, which has no order",
+            "minimum of duplicates does not support complex128, which has no order",
         ),
     ]
 }
@@ -90,7 +90,7 @@ fn of_conversions() -> Vec<Case> {
         (
             "OutOfMemory",
             refused(CooTensor::full([1 << 29, 1 << 29], 1.0).unwrap().to_dense_with_limit(u64::MAX)),
-            "the machine did not give 2305843009213693952 bytes of memory",
+            "could not allocate 2305843009213693952 bytes (2.0 EiB); free memory",
         ),
         ("RankMismatch", refused(x.get(&[1])), "the coordinates must have rank 2, found 1"),
         (
@@ -109,7 +109,7 @@ fn of_conversions() -> Vec<Case> {
         (
             "UnevenBatches",
             refused(CsrTensor::new([2, 1, 3], vec![0, 1, 1], vec![0], vec![5], 0).unwrap().to_torch()),
-            "batch 1 holds 0 entries where batch 0 holds 1; this layout needs equally many",
+            "batch 1 has 0 entries, batch 0 has 1; this layout requires equal numbers of entries",
         ),
     ]
 }
@@ -128,7 +128,8 @@ fn of_two_operands() -> Vec<Case> {
         (
             "NotBroadcastable",
             refused(x.add(&CooTensor::full([2], 0).unwrap())),
-            "shape [2, 3] does not broadcast together with [2]; the last axes meet: expand_dims(-1) of [2] puts one",
+            "shape [2, 3] does not broadcast together with [2]; broadcasting aligns the last axes: expand_dims(-1) \
+            of [2] adds",
         ),
         ("Overflow", refused(x.add(&x)), "add at [1, 2] does not fit int8"),
         ("Lazy", refused(x.lazy().sum(2).check()), "axis 2 is out of range for rank 2"),
@@ -142,7 +143,7 @@ fn of_two_operands() -> Vec<Case> {
                     other => other,
                 }
             },
-            "in positions 2 to 3 of axis 0, counted from the first of these: sum at [0] does not fit int64",
+            "in the chunk 2..3 of axis 0, with positions counted from 2: sum at [0] does not fit int64",
         ),
         (
             "NoGradient",
@@ -150,29 +151,33 @@ fn of_two_operands() -> Vec<Case> {
                 Error::Lazy { cause, .. } => *cause,
                 other => other,
             },
-            "round has no gradient",
+            "round is not differentiable",
         ),
         (
             "NoOperation",
             refused(any(CooTensor::full([2], 1_u8).unwrap()).neg()),
-            "neg is no operation on uint8; cast beforehand",
+            "neg does not support uint8; cast the operand first",
         ),
-        ("TypesDiffer", refused(any(x.clone()).add(&any(y.clone()))), "add of int8 and float64: cast one of them"),
+        (
+            "TypesDiffer",
+            refused(any(x.clone()).add(&any(y.clone()))),
+            "add: the element types int8 and float64 differ; cast one of them",
+        ),
         ("DivisionByZero", refused(x.div(&x)), "div at the fill divides by zero"),
         (
             "NonFinite",
             refused(none.mul(&y)),
-            "mul of 0.0 and NaN at [1, 2], where one of them is not stored, is not zero",
+            "mul: the result of unstored 0.0 and NaN at [1, 2] is not 0; x.stored() and y.stored() combine stored",
         ),
         (
             "FillVaries",
             refused(none.add(&arr1(&[1.0, 1.0, 2.0]))),
-            "add of the fill is 2.0 at [.., 2] and 1.0 at [.., 0], and a sparse tensor has one fill",
+            "add of the fill is 2.0 at [.., 2] and 1.0 at [.., 0], but a sparse tensor has one fill",
         ),
         (
             "FillsDiffer",
             refused(none.stored().add(y.with_fill(1.0).stored())),
-            "the fill of tensor 1 is 1.0, that of tensor 0 is 0.0; with_fill sets another one",
+            "the fill of tensor 1 is 1.0, the fill of tensor 0 is 0.0; make them equal with with_fill",
         ),
     ]
 }
@@ -186,7 +191,7 @@ fn of_moves() -> Vec<Case> {
         (
             "NotJoinable",
             refused(lacuna::concat(0, &[&x, &x, &x.tile([1, 2]).unwrap()])),
-            "tensor 2 of shape [2, 6] does not join one of shape [2, 3] along axis 0: all other axes must be alike",
+            "tensor 2 of shape [2, 6] cannot be joined with shape [2, 3] along axis 0: all other axes must be equal",
         ),
         ("AxisNotOne", refused(x.squeeze(1)), "axis 1"),
         ("NotBroadcastable", refused(x.broadcast_to([2, 4])), "shape [2, 3] does not broadcast to [2, 4]"),
@@ -214,18 +219,22 @@ fn of_operations() -> Vec<Case> {
         ("AxisOutOfRange", refused(x.any(-3)), "axis -3 is out of range for rank 2"),
         ("AxisRepeated", refused(x.any([1, -1])), "axis 1 is repeated (rank 2)"),
         ("Uncountable", refused(vast.nanmedian_index(Axes::all())), "u64::MAX"),
-        ("PositionOutOfRange", refused(x.take([5, -7])), "position -7 is out of range for 6 elements, index 1"),
+        (
+            "PositionOutOfRange",
+            refused(x.take([5, -7])),
+            "indices[1] = -7 is out of range for 6 elements; use .wrap() or .clip()",
+        ),
         (
             "TakeFromEmpty",
             refused(CooTensor::full([0, 3], 0).unwrap().take(Take::at(&arr2(&[[0, 1]])).wrap())),
-            "cannot take 2 elements from a tensor (or an axis) that has none",
+            "cannot take 2 elements from an empty tensor or axis",
         ),
         ("Overflow", refused(lacuna::abs(&arr2(&[[1, i8::MIN]]))), "abs at [0, 1] does not fit int8"),
-        ("Argument", refused(x.powi(-1)), "powi: integers have no powers of -1"),
+        ("Argument", refused(x.powi(-1)), "powi: integers do not support the exponent -1; cast to a float type first"),
         (
             "IsinKind",
             refused(lacuna::isin(&arr1(&[1.0]), Isin::of([1.0]).kind(IsinKind::Table))),
-            "isin by table is not possible: it takes integers and bool, not float64; use sort or hash",
+            "isin by table is not possible: it supports integers and bool, not float64; use sort or hash",
         ),
     ]
 }

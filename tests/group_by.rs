@@ -373,14 +373,15 @@ fn labels_that_are_none_are_errors() {
     let message = |axes: Axes| x.sum(axes).unwrap_err().to_string();
     assert_eq!(message(Axes::by(2, &[0; 3])), "axis 2 is out of range for rank 2");
     assert_eq!(message(Axes::by(0, &[0; 2])), "the labels must have length 3, found 2");
-    assert_eq!(message(Axes::by(-1, &[0, -1])), "group labels: label -1 of position 1 is not at least 0");
+    assert_eq!(message(Axes::by(-1, &[0, -1])), "group labels: labels[1] = -1 is not at least 0");
     let below = Axes::by(1, GroupLabels::of(&[0, 4]).count(4));
-    assert_eq!(message(below), "group labels: label 4 of position 1 is not at least 0 and below 4");
+    assert_eq!(message(below), "group labels: labels[1] = 4 is not at least 0 and below 4");
     assert!(matches!(x.sum(Axes::by(1, &[0, u64::MAX - 1])), Err(Error::TooLarge { .. })));
     assert!(matches!(x.sum(Axes::by(1, &[0, i64::MAX])), Err(Error::TooLarge { .. })));
     let by = Axes::by(0, &[0, 1, 0]);
     assert_eq!(message(by.clone().and(-2)), "axis 0 is repeated (rank 2)");
-    assert_eq!(message(by.clone().and(Axes::by(1, &[0, 0]))), "group labels: one axis has labels already");
+    let two = "group labels: another axis has labels already; group by one axis at a time";
+    assert_eq!(message(by.clone().and(Axes::by(1, &[0, 0]))), two);
     assert_eq!(x.max(by.and(..)).unwrap().fill(), 1.0);
 }
 

@@ -145,8 +145,8 @@ fn every_element_type_goes_through() {
 
 #[test]
 fn what_sprs_cannot_hold_is_refused() {
-    let rank = |found| Error::RankMismatch { what: "a matrix of sprs", expected: 2, found };
-    let fill = |fill: &str| Error::FillNotZero { fill: fill.into(), target: "a matrix of sprs" };
+    let rank = |found| Error::RankMismatch { what: "an sprs matrix", expected: 2, found };
+    let fill = |fill: &str| Error::FillNotZero { fill: fill.into(), target: "an sprs matrix" };
     for length in [0usize, 1, 3] {
         let shape = vec![2; length];
         let (coo, csr) = (CooTensor::full(shape.clone(), 0.0).unwrap(), CsrTensor::full(shape.clone(), 0.0).unwrap());
@@ -233,7 +233,8 @@ proptest! {
 fn too_many_columns_for_offsets_are_refused_with_what_works() {
     let wide = CooTensor::new([1, 1 << 30], vec![vec![0], vec![7]], vec![1.0], 0.0).unwrap();
     let told = |refused: Result<_, Error>| refused.map(|_: sprs::CsMatI<f64, u32, usize>| ()).unwrap_err().to_string();
-    let start = "the offsets of the columns would take 8589934600 bytes, above the limit of 1073741824; ";
-    assert_eq!(told(wide.to_sprs_csc()), format!("{start}into_sprs gives triplets, without offsets"));
+    let start = "the offsets of the columns would take 8589934600 bytes (8.0 GiB), above the limit of 1073741824 bytes \
+                 (1.0 GiB); ";
+    assert_eq!(told(wide.to_sprs_csc()), format!("{start}into_sprs returns triplets, without offsets"));
     assert_eq!(told(wide.to_csr().unwrap().to_sprs_csc()), format!("{start}as_sprs stores it by rows"));
 }

@@ -398,7 +398,7 @@ fn an_error_leaves_no_files_and_what_was_there() {
     let on = x.square().median(0).on(Chunks::memory(1 << 20).positions(1).spill(folder.path("spill")));
     let error = on.sink(folder.path("y.parquet"), &WriteOptions::default()).unwrap_err().to_string();
     assert!(error.contains("square at tests/io_chunks.rs"), "{error}");
-    assert!(error.contains("in positions 1 to 2 of axis 0, counted from the first of these: "), "{error}");
+    assert!(error.contains("in the chunk 1..2 of axis 0, with positions counted from 1: "), "{error}");
     assert_eq!(fs::read(folder.path("y.parquet")).unwrap(), b"before");
     assert!(folder.is_empty("spill"));
 

@@ -450,7 +450,7 @@ fn lines_that_are_too_scattered_to_be_kept_are_not_named() {
     let mut text = String::from("%%MatrixMarket matrix coordinate integer general\n70001 1 70001\n");
     (1..=70_000).for_each(|row| text += &format!("%\n{row} 1 1\n"));
     let error = told(&(text + "5 1 1\n"), FileFormat::MatrixMarket, |options| options.duplicates = Duplicates::Error);
-    assert_eq!(error, "entries 4 and 70000 both stand at [4, 0]");
+    assert_eq!(error, "entries 4 and 70000 are both at [4, 0]");
 }
 
 /// The path was missing, and the error of the system lost.

@@ -440,7 +440,7 @@ fn many_values_and_test_elements_have_the_same_answers_by_every_algorithm() {
 
 #[test]
 fn a_table_of_what_is_no_integer_is_refused() {
-    let why = |dtype: &str| format!("it takes integers and bool, not {dtype}; use sort or hash");
+    let why = |dtype: &str| format!("it supports integers and bool, not {dtype}; use sort or hash");
     let error = arr1(&[1.0f64]).isin(by(IsinKind::Table).of([1.0])).unwrap_err();
     assert_eq!(error, Error::IsinKind { kind: "table", why: why("float64") });
     let x = CsrTensor::full([2, 3], Complex::new(0.0f32, 0.0)).unwrap();
@@ -465,8 +465,8 @@ fn a_table_above_the_limit_is_refused_with_its_bytes() {
     let limit_bits = 8u64 << 30;
     assert!(x.isin(by(IsinKind::Table).of([5, limit_bits + 4])).is_ok());
     let error = x.isin(by(IsinKind::Table).of([5, limit_bits + 5])).unwrap_err();
-    let why = "the test elements span 8589934593 integers, a table of 1073741832 bytes, above the limit of 1073741824; \
-               use sort or hash";
+    let why = "the test values span 8589934593 integers, a table of 1073741832 bytes (1.0 GiB), above the limit of \
+               1073741824 bytes (1.0 GiB); use sort or hash";
     assert_eq!(error, Error::IsinKind { kind: "table", why: why.into() });
     assert!(x.isin(by(IsinKind::Auto).of([0, u64::MAX])).is_ok());
     let widest = ArrayD::<i64>::zeros(IxDyn(&[2])).isin(by(IsinKind::Table).of([i64::MIN, i64::MAX]));

@@ -293,7 +293,10 @@ fn shapes_that_do_not_fit_are_refused_with_their_lengths() {
     let x = CooTensor::full([2, 3, 4], 0.0).unwrap();
     let message = |y: &CooTensor<f64>| matmul(&x, y).unwrap_err().to_string();
     let y = CooTensor::full([5, 6], 0.0).unwrap();
-    assert_eq!(message(&y), "matmul: axis 2 of the left operand has length 4, and axis 0 of the right one 5");
+    assert_eq!(
+        message(&y),
+        "matmul: axis 2 of the left operand has length 4, but axis 0 of the right operand has length 5"
+    );
     let y = CooTensor::full([3, 4, 6], 0.0).unwrap();
     assert_eq!(message(&y), "shape [2] does not broadcast together with [3]");
     let y = CooTensor::full([], 0.0).unwrap();
@@ -391,7 +394,10 @@ fn integers_are_exact_on_the_way() {
     assert_eq!(matmul(&x, &y).unwrap().values(), [9]);
     let x = CooTensor::new([2, 2], vec![vec![0, 1], vec![0, 1]], vec![7u8, 100], 0).unwrap();
     let error = matmul(&x, &x).unwrap_err();
-    assert_eq!(error.to_string(), "matmul at [1, 1] does not fit uint8; cast beforehand, to float64 say");
+    assert_eq!(
+        error.to_string(),
+        "matmul at [1, 1] does not fit uint8; cast the operand first, for example to float64"
+    );
     assert_eq!(matmul(&x, &x.to_dense().unwrap()).unwrap_err(), error);
 }
 

@@ -189,7 +189,10 @@ fn only_what_a_mask_lets_through_overflows() {
     let x = CooTensor::from_dense(&arr2(&[[100i8, 1], [1, 1]]), 0).unwrap();
     let corner = CooPattern::new([2, 2], 1, vec![vec![0u32], vec![0]]).unwrap();
     let error = x.matmul_with(&x, &corner).unwrap_err();
-    assert_eq!(error.to_string(), "matmul_with at [0, 0] does not fit int8; cast beforehand, to float64 say");
+    assert_eq!(
+        error.to_string(),
+        "matmul_with at [0, 0] does not fit int8; cast the operand first, for example to float64"
+    );
     assert_eq!(x.matmul_with(&x, Matmul::plus_times().without(&corner)).unwrap().values(), [101, 101, 2]);
     assert!(x.matmul_with(&x, Matmul::min_plus()).unwrap_err().to_string().contains("[0, 0]"));
     // least of what fits, beside what does not

@@ -567,7 +567,7 @@ fn positions_that_cannot_be_counted_are_refused() {
     let x = x.coalesce(lacuna::Duplicates::Sum).unwrap();
     let error = x.nanmedian_index(Axes::all()).unwrap_err();
     assert_eq!(error, Error::Uncountable { operation: "nanmedian_index" });
-    assert!(error.to_string().contains("positions and counts end at u64::MAX"));
+    assert!(error.to_string().contains("positions are limited to u64::MAX"));
     assert!(matches!(x.stored().nanmedian_index([0, 1]), Err(Error::Uncountable { .. })));
     assert!(x.nanmedian_index([0, 2]).is_ok());
     // Without a group there is nothing to count.
@@ -595,7 +595,7 @@ fn results_and_lanes_out_of_proportion_are_refused() {
     let one = arr1(&[1.0]);
     let view = one.broadcast(1 << 40).unwrap();
     let error = view.nanmedian(0).unwrap_err();
-    let (what, instead) = ("the copy of one group", "reduce fewer axes, or the array that was broadcast");
+    let (what, instead) = ("the copy of one group", "reduce fewer axes, or reduce before broadcasting the array");
     assert_eq!(error, Error::TooLarge { what, bytes: 1 << 43, limit: 1 << 30, instead });
     assert!(matches!(view.nanmedian_index(0), Err(Error::TooLarge { .. })));
     assert!(matches!(view.nanmedian(Axes::none()), Err(Error::TooLarge { bytes: 0x800_0000_0000, .. })));

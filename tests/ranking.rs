@@ -152,11 +152,11 @@ fn zeros_of_both_signs_are_equal_and_stay_in_order() {
 fn a_rank_without_an_element_is_an_error_that_says_why() {
     let message = |error: Error| error.to_string();
     let x = CooTensor::full([2, 3], 1u8).unwrap();
-    let few = "topk: axis 1 has 3 positions, of which there are not 4, and no integer is NaN";
+    let few = "topk: k = 4 exceeds the 3 positions of axis 1; a larger k requires a float type";
     assert_eq!(message(x.topk(4, 1).unwrap_err()), few);
     assert_eq!(message(topk(&x.to_dense().unwrap(), 4, 1).unwrap_err()), few);
     assert_eq!(x.stored().topk(4, 1).unwrap().shape(), &[2, 4][..]);
-    let whole = "argsort: what is not stored has no place in an order; x.stored() ranks what is";
+    let whole = "argsort: only stored entries can be ranked; call it on x.stored()";
     assert_eq!(message(x.argsort(0).unwrap_err()), whole);
     assert!(matches!(x.topk_index(1, 0), Err(Error::Argument { operation: "topk_index", .. })));
     let varies = CooTensor::full([2, 3], 1.0).unwrap().topk(5, 1).unwrap_err();

@@ -478,7 +478,7 @@ fn sums_of_integers_that_do_not_fit_name_their_cell() {
     named(sparse.to_csr().unwrap().sum(Axes::from(1).keep_dims()).map(|_| String::new()), &[1, 0]);
     named(sparse.permute_axes([1, 0]).unwrap().sum(0).map(|_| String::new()), &[1]);
     let fill = CooTensor::full([3, 1 << 20], i64::MAX).unwrap().sum(1).unwrap_err();
-    assert_eq!(fill.to_string(), "sum at the fill does not fit int64; cast beforehand, to float64 say");
+    assert_eq!(fill.to_string(), "sum at the fill does not fit int64; cast the operand first, for example to float64");
     assert_eq!(sparse.sum(0).unwrap().values(), [0, 2]);
 }
 

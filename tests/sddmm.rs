@@ -176,7 +176,7 @@ fn factors_that_do_not_fit_are_refused() {
         assert!(matches!(found(l, r), Err(Error::ShapeMismatch { .. })), "{l:?} {r:?}");
     }
     let refused = found(&[2, 3, 5], &[2, 4, 6]).unwrap_err();
-    assert_eq!(refused.to_string(), "a row of the factor on the right must have length 5, found 6");
+    assert_eq!(refused.to_string(), "a row of the right factor must have length 5, found 6");
     assert!(matches!(found(&[2, 3, 6], &[2, 4, 5]), Err(Error::LengthMismatch { .. })));
     let line = CooPattern::<u32>::new([4], 0, vec![vec![]]).unwrap();
     assert!(matches!(line.sddmm(&arr1(&[1.0]), &arr1(&[1.0])), Err(Error::Argument { operation: "sddmm", .. })));

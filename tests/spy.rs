@@ -139,7 +139,7 @@ axis 0 ↓  axis 1 →
 fn every_dot_of_a_character() {
     let one = |row, column| {
         let text = dots([40, 40], &[[row, column]], 24);
-        assert!(text.contains("a dot stands for 2 × 2 positions"), "{text}");
+        assert!(text.contains("a dot is 2 × 2 positions"), "{text}");
         let line = text.lines().find(|line| line.contains('┤')).unwrap().to_string();
         line.chars().find(|c| ('\u{2800}'..='\u{28ff}').contains(c)).unwrap()
     };
@@ -194,37 +194,74 @@ axis 0 ↓  axis 1 →             axis 0 ↓  axis 2 →
 #[test]
 fn long_axes_share_the_room() {
     let diagonal: Vec<[usize; 3]> = (0..300).map(|at| [at, 299 - at, at]).collect();
-    let expected = "\
-axis 0 ↓  axis 1 →           axis 0 ↓  axis 2 →
-     0          200   299         0          200   299
-    ┌┴───────────┴─────┴┐        ┌┴───────────┴─────┴┐
-  0 ┤⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⢀⡴⠋│      0 ┤⠑⢄⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀│
-    │⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⢀⡴⠋⠀⠀│        │⠀⠀⠑⢄⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀│
-    │⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⢀⡴⠋⠀⠀⠀⠀│        │⠀⠀⠀⠀⠑⢄⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀│
-100 ┤⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⢀⡴⠋⠀⠀⠀⠀⠀⠀│    100 ┤⠀⠀⠀⠀⠀⠀⠑⢄⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀│
-    │⠀⠀⠀⠀⠀⠀⠀⠀⢀⡴⠋⠀⠀⠀⠀⠀⠀⠀⠀│        │⠀⠀⠀⠀⠀⠀⠀⠀⠑⢄⠀⠀⠀⠀⠀⠀⠀⠀⠀│
-    │⠀⠀⠀⠀⠀⠀⢀⡴⠋⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀│        │⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠑⢄⠀⠀⠀⠀⠀⠀⠀│
-200 ┤⠀⠀⠀⠀⢀⡴⠋⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀│    200 ┤⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠑⢄⠀⠀⠀⠀⠀│
-    │⠀⠀⢀⡴⠋⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀│        │⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠑⢄⠀⠀⠀│
-    │⢀⡴⠋⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀│        │⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠑⢄⠀│
-299 ┤⠋⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀│    299 ┤⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠑│
-    └───────────────────┘        └───────────────────┘
-                             axis 1 ↓  axis 2 →
+    let expected = "axis 0 ↓  axis 1 →           axis 0 ↓  axis 2 →
+     0          200   299         0          200   \
+            299
+    ┌┴───────────┴─────┴┐        \
+            ┌┴───────────┴─────┴┐
+  0 \
+            ┤⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⢀⡴⠋│      0 \
+            ┤⠑⢄⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀│
+    \
+            │⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⢀⡴⠋⠀⠀│        \
+            │⠀⠀⠑⢄⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀│
+    \
+            │⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⢀⡴⠋⠀⠀⠀⠀│        \
+            │⠀⠀⠀⠀⠑⢄⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀│
+100 \
+            ┤⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⢀⡴⠋⠀⠀⠀⠀⠀⠀│    100 \
+            ┤⠀⠀⠀⠀⠀⠀⠑⢄⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀│
+    \
+            │⠀⠀⠀⠀⠀⠀⠀⠀⢀⡴⠋⠀⠀⠀⠀⠀⠀⠀⠀│        \
+            │⠀⠀⠀⠀⠀⠀⠀⠀⠑⢄⠀⠀⠀⠀⠀⠀⠀⠀⠀│
+    \
+            │⠀⠀⠀⠀⠀⠀⢀⡴⠋⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀│        \
+            │⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠑⢄⠀⠀⠀⠀⠀⠀⠀│
+200 \
+            ┤⠀⠀⠀⠀⢀⡴⠋⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀│    200 \
+            ┤⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠑⢄⠀⠀⠀⠀⠀│
+    \
+            │⠀⠀⢀⡴⠋⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀│        \
+            │⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠑⢄⠀⠀⠀│
+    \
+            │⢀⡴⠋⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀│        \
+            │⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠑⢄⠀│
+299 \
+            ┤⠋⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀│    299 \
+            ┤⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠑│
+    \
+            └───────────────────┘        \
+            └───────────────────┘
+                             axis 1 ↓  \
+            axis 2 →
                                   0          200   299
-                                 ┌┴───────────┴─────┴┐
-                               0 ┤⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⢀⡴⠋│
-                                 │⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⢀⡴⠋⠀⠀│
-                                 │⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⢀⡴⠋⠀⠀⠀⠀│
-                             100 ┤⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⢀⡴⠋⠀⠀⠀⠀⠀⠀│
-                                 │⠀⠀⠀⠀⠀⠀⠀⠀⢀⡴⠋⠀⠀⠀⠀⠀⠀⠀⠀│
-                                 │⠀⠀⠀⠀⠀⠀⢀⡴⠋⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀│
-                             200 ┤⠀⠀⠀⠀⢀⡴⠋⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀│
-                                 │⠀⠀⢀⡴⠋⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀│
-                                 │⢀⡴⠋⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀│
-                             299 ┤⠋⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀│
-                                 └───────────────────┘
-[300, 300, 300], 300 stored of 27000000 (1.1e-3 %)
-a dot stands for 8 positions along each axis
+                                 \
+            ┌┴───────────┴─────┴┐
+                               0 \
+            ┤⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⢀⡴⠋│
+                                 \
+            │⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⢀⡴⠋⠀⠀│
+                                 \
+            │⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⢀⡴⠋⠀⠀⠀⠀│
+                             100 \
+            ┤⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⢀⡴⠋⠀⠀⠀⠀⠀⠀│
+                                 \
+            │⠀⠀⠀⠀⠀⠀⠀⠀⢀⡴⠋⠀⠀⠀⠀⠀⠀⠀⠀│
+                                 \
+            │⠀⠀⠀⠀⠀⠀⢀⡴⠋⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀│
+                             200 \
+            ┤⠀⠀⠀⠀⢀⡴⠋⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀│
+                                 \
+            │⠀⠀⢀⡴⠋⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀│
+                                 \
+            │⢀⡴⠋⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀│
+                             299 \
+            ┤⠋⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀│
+                                 \
+            └───────────────────┘
+[300, 300, 300], 300 stored of 27000000 \
+            (1.1e-3 %)
+a dot is 8 positions along each axis
 ";
     assert_eq!(dots([300, 300, 300], &diagonal, 56), expected);
 }
@@ -233,7 +270,7 @@ a dot stands for 8 positions along each axis
 fn a_long_axis_has_the_last_index_and_says_what_a_dot_is() {
     let text = dots([1 << 40, 10], &[[0, 0], [(1 << 40) - 1, 9]], 80);
     assert!(text.contains("1099511627775 ┤"), "{text}");
-    assert!(text.contains("a dot stands for 9162596899 × 1 positions"), "{text}");
+    assert!(text.contains("a dot is 9162596899 × 1 positions"), "{text}");
     assert!(text.lines().filter(|line| line.contains('│')).all(|line| line.chars().count() > 50), "no sliver: {text}");
     let dots_drawn = text.chars().filter(|c| ('\u{2801}'..='\u{28ff}').contains(c)).count();
     assert_eq!(dots_drawn, 8, "two positions, each four characters wide: {text}");
@@ -466,7 +503,7 @@ fn a_saturated_text_shows_where_there_is_more() {
 fn a_full_matrix_is_full_in_text() {
     let all: Vec<[usize; 2]> = (0..100).flat_map(|row| (0..101).map(move |column| [row, column])).collect();
     let text = dots([100, 101], &all, 40);
-    assert!(text.ends_with("a dot stands for 2 × 2 positions\n"), "{text}");
+    assert!(text.ends_with("a dot is 2 × 2 positions\n"), "{text}");
     let drawn = panel(&text);
     assert!(drawn[..drawn.len() - 1].iter().all(|line| line[..line.len() - 1].iter().all(|&c| c == '⣿')), "{text}");
     assert!(drawn.iter().flatten().all(|&c| c != '⠀'), "{text}");

@@ -776,13 +776,13 @@ fn lists_of_positions_are_counted() {
     let zero = arr0(0u8);
     let often = zero.broadcast(110_000_000).unwrap();
     let refused = x.take_axis(&often, 1).unwrap_err();
-    assert!(matches!(refused, Error::TooLarge { what: "the index array written out", bytes: 4_510_000_000, .. }));
+    assert!(matches!(refused, Error::TooLarge { what: "the expanded index array", bytes: 4_510_000_000, .. }));
     let refused = x.take(&often).unwrap_err();
-    assert!(matches!(refused, Error::TooLarge { what: "the index array written out", bytes: 6_380_000_000, .. }));
+    assert!(matches!(refused, Error::TooLarge { what: "the expanded index array", bytes: 6_380_000_000, .. }));
     // Each with what is taken for it, also where the result alone would not be refused.
     let (x, zero) = (arr1(&[7u8]), arr0(0i64));
     let refused = x.take(&zero.broadcast(1 << 27).unwrap()).unwrap_err();
-    assert!(matches!(refused, Error::TooLarge { what: "the index array written out", bytes: 0x4800_0000, .. }));
+    assert!(matches!(refused, Error::TooLarge { what: "the expanded index array", bytes: 0x4800_0000, .. }));
 }
 
 /// 16 times the bytes of what is taken from and of the index array; nobody reads its 2^27 bytes of zeros.

@@ -419,7 +419,7 @@ fn bounds_that_are_none_are_refused() {
     let x = CooTensor::new([2], vec![vec![0]], vec![1.0], 0.0).unwrap();
     for (low, high) in [(1.0, 0.5), (f64::NAN, 1.0), (0.0, f64::NAN)] {
         for error in [x.clamp(low, high).unwrap_err(), grad::clamp(&x, &x, low, high).unwrap_err()] {
-            let why = format!("the lower bound {low:?} is not at most the upper bound {high:?}");
+            let why = format!("the lower bound {low:?} is above the upper bound {high:?}");
             assert_eq!(error, Error::Argument { operation: "clamp", why });
         }
     }
@@ -430,7 +430,7 @@ fn bounds_that_are_none_are_refused() {
 #[test]
 fn integers_have_no_powers_below_zero() {
     let error = CooTensor::full([0], 1).unwrap().powi(-3).unwrap_err();
-    assert_eq!(error.to_string(), "powi: integers have no powers of -3");
+    assert_eq!(error.to_string(), "powi: integers do not support the exponent -3; cast to a float type first");
     assert_eq!(lacuna::powi(&arr1(&[2.0f32]), -3).unwrap()[0], 0.125);
 }
 
@@ -440,16 +440,25 @@ fn what_overflows_is_named() {
     let of = |values: Vec<i8>, fill| {
         CooTensor::new([3, 2], vec![vec![0, 2], vec![1, 0]], values, fill).unwrap().abs().unwrap_err().to_string()
     };
-    assert_eq!(of(vec![1, i8::MIN], 0), "abs at [2, 0] does not fit int8; cast beforehand, to float64 say");
-    assert_eq!(of(vec![1, i8::MIN], i8::MIN), "abs at [2, 0] does not fit int8; cast beforehand, to float64 say");
-    assert_eq!(of(vec![1, 2], i8::MIN), "abs at the fill does not fit int8; cast beforehand, to float64 say");
+    assert_eq!(
+        of(vec![1, i8::MIN], 0),
+        "abs at [2, 0] does not fit int8; cast the operand first, for example to float64"
+    );
+    assert_eq!(
+        of(vec![1, i8::MIN], i8::MIN),
+        "abs at [2, 0] does not fit int8; cast the operand first, for example to float64"
+    );
+    assert_eq!(
+        of(vec![1, 2], i8::MIN),
+        "abs at the fill does not fit int8; cast the operand first, for example to float64"
+    );
     let whole = CooTensor::new([2], vec![vec![0, 1]], vec![-1, -2], i8::MIN).unwrap();
     assert_eq!((whole.abs().unwrap().values(), whole.abs().unwrap().fill()), (&[1, 2][..], 0));
     assert_eq!(CooTensor::full([0, 3], i8::MIN).unwrap().neg().unwrap().nnz(), 0);
     let columns = arr2(&[[1i8, i8::MIN, 2], [i8::MIN, 3, 4]]);
     let refused = lacuna::neg(&columns.t()).unwrap_err().to_string();
     assert_eq!(
-        refused, "neg at [0, 1] does not fit int8; cast beforehand, to float64 say",
+        refused, "neg at [0, 1] does not fit int8; cast the operand first, for example to float64",
         "the first in the order of rows, not of the memory"
     );
 }

@@ -864,7 +864,7 @@ fn powers_of_integers_fit_or_are_refused() {
     assert_eq!((power(1, i64::MAX), power(-2, 63), power(7, 0)), (Ok(1), Ok(i64::MIN), Ok(1)));
     assert!(power(2, 63).is_err() && power(1, -1).is_err() && power(1, i64::MIN).is_err());
     let message = power(3, 41).unwrap_err().to_string();
-    assert_eq!(message, "pow at [] does not fit int64; cast beforehand, to float64 say");
+    assert_eq!(message, "pow at [] does not fit int64; cast the operand first, for example to float64");
 }
 
 // ---- by name ----
@@ -903,8 +903,7 @@ fn what_is_not_finite_meets_no_implicit_zero() {
     let refused = x.mul(&y).unwrap_err();
     assert_eq!(
         refused.to_string(),
-        "mul of 0.0 and NaN at [1], where one of them is not stored, is not zero; a.stored() and b.stored() look at \
-         what both store"
+        "mul: the result of unstored 0.0 and NaN at [1] is not 0; x.stored() and y.stored() combine stored entries only"
     );
     let swapped = y.mul(&x).unwrap_err();
     assert!(matches!(swapped, Error::NonFinite { coords, left, .. } if coords == [1] && left == "NaN"));
@@ -915,15 +914,21 @@ fn what_is_not_finite_meets_no_implicit_zero() {
 #[test]
 fn integers_say_where_they_do_not_fit() {
     let x = CooTensor::new([3], vec![vec![1]], vec![100_i8], 0).unwrap();
-    assert_eq!(x.add(100).unwrap_err().to_string(), "add at [1] does not fit int8; cast beforehand, to float64 say");
+    assert_eq!(
+        x.add(100).unwrap_err().to_string(),
+        "add at [1] does not fit int8; cast the operand first, for example to float64"
+    );
     assert_eq!(
         x.with_fill(100).add(100).unwrap_err().to_string(),
-        "add at the fill does not fit int8; cast beforehand, to float64 say"
+        "add at the fill does not fit int8; cast the operand first, for example to float64"
     );
     let x = CooTensor::new([3], vec![vec![0, 1, 2]], vec![1_i8, 0, i8::MIN], 0).unwrap();
     assert_eq!(x.div(&x).unwrap_err().to_string(), "div at [1] divides by zero");
     let y = CooTensor::new([3], vec![vec![2]], vec![-1_i8], 1).unwrap();
-    assert_eq!(x.div(&y).unwrap_err().to_string(), "div at [2] does not fit int8; cast beforehand, to float64 say");
+    assert_eq!(
+        x.div(&y).unwrap_err().to_string(),
+        "div at [2] does not fit int8; cast the operand first, for example to float64"
+    );
     assert_eq!(x.rem(&y).unwrap().values(), [0, 0, 0]);
     // No position holds the fill: what it would be does not matter.
     let full = CooTensor::new([2], vec![vec![0, 1]], vec![4_u8, 6], 0).unwrap();
@@ -939,8 +944,8 @@ fn arrays_that_give_gaps_several_values_are_refused() {
     let refused = x.mul(&ndarray::arr1(&[1.0, f64::INFINITY])).unwrap_err();
     assert_eq!(
         refused.to_string(),
-        "mul of the fill is NaN at [.., 1] and 0.0 at [.., 0], and a sparse tensor has one fill; x.stored() leaves \
-         what is not stored alone"
+        "mul of the fill is NaN at [.., 1] and 0.0 at [.., 0], but a sparse tensor has one fill; x.stored() skips \
+        unstored positions"
     );
     assert_eq!(x.stored().mul(&ndarray::arr1(&[1.0, f64::INFINITY])).unwrap().values(), [f64::INFINITY]);
     // A column that is stored completely may come to anything.
@@ -972,7 +977,10 @@ fn gaps_beside_an_array_are_counted_over_many_entries() {
 fn views_have_one_fill() {
     let (x, y) = (vector(&[0], &[1.0], 0.0), vector(&[0], &[2.0], 1.0));
     let refused = x.stored().add(&y).unwrap_err();
-    assert_eq!(refused.to_string(), "the fill of tensor 1 is 1.0, that of tensor 0 is 0.0; with_fill sets another one");
+    assert_eq!(
+        refused.to_string(),
+        "the fill of tensor 1 is 1.0, the fill of tensor 0 is 0.0; make them equal with with_fill"
+    );
     assert_eq!(x.stored().less(&y).unwrap().entries(), [(vec![0], true)]);
     let payload = f64::from_bits(0x7ff8_0000_dead_beef);
     let moved = vector(&[1], &[payload], 0.0).stored().add(&x).unwrap();
@@ -1097,9 +1105,9 @@ fn elements_that_do_not_give_the_fill_are_named() {
         error => panic!("{error}"),
     };
     let infinite = row([f64::INFINITY, 1.0, f64::NAN]);
-    assert_eq!(coords(x.mul(&infinite)), (vec![0, 2], "0.0".into(), "NaN".into()));
-    assert_eq!(coords(infinite.mul(&x)), (vec![0, 2], "NaN".into(), "0.0".into()));
-    assert_eq!(coords(x.div(&row([0.0, 0.0, 1.0]))), (vec![1, 1], "0.0".into(), "0.0".into()));
+    assert_eq!(coords(x.mul(&infinite)), (vec![0, 2], "unstored 0.0".into(), "NaN".into()));
+    assert_eq!(coords(infinite.mul(&x)), (vec![0, 2], "NaN".into(), "unstored 0.0".into()));
+    assert_eq!(coords(x.div(&row([0.0, 0.0, 1.0]))), (vec![1, 1], "unstored 0.0".into(), "0.0".into()));
     // The first column is stored completely.
     assert_eq!(x.mul(&row([f64::INFINITY, 1.0, 1.0])).unwrap().values(), [f64::INFINITY, 2.0, f64::INFINITY]);
     assert_eq!(x.stored().mul(&infinite).unwrap().values(), [f64::INFINITY, 2.0, f64::INFINITY]);

@@ -7,10 +7,11 @@ mod words;
 
 pub use kind::ErrorKind;
 pub use source::IoSource;
+pub(crate) use words::with_unit;
 
 use std::path::PathBuf;
 
-use words::{at_least, at_position, before_message, entries_seen, first_axes, in_range, of_entry};
+use words::{at_position, before_message, entries_seen, first_axes, in_range, of_entry};
 
 use crate::base::alloc::AllocError;
 use crate::base::shape::Shape;
@@ -86,7 +87,7 @@ pub enum Error {
     },
 
     /// Two triplets have the same position under [`Duplicates::Error`](crate::Duplicates::Error).
-    #[error("entries {first} and {second} both stand at {coords:?}")]
+    #[error("entries {first} and {second} are both at {coords:?}")]
     Duplicate {
         /// The first of the two triplets, counted in input order.
         first: usize,
@@ -97,7 +98,7 @@ pub enum Error {
     },
 
     /// A list of tensors for a concatenation or a product is empty.
-    #[error("the list of tensors is empty; it must hold one at least")]
+    #[error("the list of tensors is empty; pass at least one tensor")]
     NoTensor,
 
     /// An array has the wrong number of items.
@@ -135,8 +136,8 @@ pub enum Error {
 
     /// Tensors to be concatenated along an axis differ in another axis.
     #[error(
-        "tensor {tensor} of shape {found} does not join one of shape {first} along axis {axis}: \
-         all other axes must be alike"
+        "tensor {tensor} of shape {found} cannot be joined with shape {first} along axis {axis}: \
+         all other axes must be equal"
     )]
     NotJoinable {
         /// The index of the tensor, counted from 0.
@@ -177,7 +178,7 @@ pub enum Error {
     },
 
     /// An axis of the result would be longer than `usize` counts.
-    #[error("axis {axis} of the result would have more positions than usize counts")]
+    #[error("axis {axis} of the result would have more than usize::MAX positions")]
     AxisOverflow {
         /// The axis.
         axis: usize,
@@ -222,7 +223,9 @@ pub enum Error {
     },
 
     /// Tensors to be concatenated have different fills.
-    #[error("the fill of tensor {tensor} is {found}, that of tensor 0 is {expected}; with_fill sets another one")]
+    #[error(
+        "the fill of tensor {tensor} is {found}, the fill of tensor 0 is {expected}; make them equal with with_fill"
+    )]
     FillsDiffer {
         /// The first tensor whose fill differs, counted from 0.
         tensor: usize,
@@ -284,7 +287,7 @@ pub enum Error {
     },
 
     /// The batches have different numbers of entries, but the requested layout needs equal numbers.
-    #[error("batch {batch} holds {found} entries where batch 0 holds {expected}; this layout needs equally many")]
+    #[error("batch {batch} has {found} entries, batch 0 has {expected}; this layout requires equal numbers of entries")]
     UnevenBatches {
         /// The first batch that differs.
         batch: usize,
@@ -295,7 +298,11 @@ pub enum Error {
     },
 
     /// The result would take more memory than the limit.
-    #[error("{what} would take {} bytes, above the limit of {limit}; {instead}", at_least(*.bytes))]
+    #[error(
+        "{what} would take {}, above the limit of {}; {instead}",
+        with_unit(*.bytes),
+        with_unit(u128::from(*.limit))
+    )]
     TooLarge {
         /// The result or buffer that would be allocated.
         what: &'static str,
@@ -308,7 +315,7 @@ pub enum Error {
     },
 
     /// An allocation failed. Any function that returns the `Result` of this crate may return this error.
-    #[error("the machine did not give {bytes} bytes of memory; close something, or work on a part")]
+    #[error("could not allocate {}; free memory, or process the data in chunks", with_unit(*.bytes))]
     OutOfMemory {
         /// The bytes of the allocation. A growing array allocates up to twice the bytes it needs.
         bytes: u128,
@@ -316,8 +323,8 @@ pub enum Error {
 
     /// A group of a reduction is too large to number or count its positions.
     #[error(
-        "{operation} cannot number or count the positions of a group: positions and counts end at u64::MAX, sizes of \
-         groups at u128::MAX; reduce fewer axes at once"
+        "{operation} cannot count the positions of a group: positions are limited to u64::MAX and group sizes to \
+         u128::MAX; reduce fewer axes at once"
     )]
     Uncountable {
         /// The operation.
@@ -325,7 +332,7 @@ pub enum Error {
     },
 
     /// A position of a take does not exist.
-    #[error("position {position} is out of range for {size} elements, index {at}")]
+    #[error("indices[{at}] = {position} is out of range for {size} elements; use .wrap() or .clip()")]
     PositionOutOfRange {
         /// The position as it was passed.
         position: i128,
@@ -336,7 +343,7 @@ pub enum Error {
     },
 
     /// A take from a tensor or an axis without elements.
-    #[error("cannot take {count} elements from a tensor (or an axis) that has none")]
+    #[error("cannot take {count} elements from an empty tensor or axis")]
     TakeFromEmpty {
         /// The number of items of the index array.
         count: usize,
@@ -352,7 +359,10 @@ pub enum Error {
     },
 
     /// A result does not fit its integer type.
-    #[error("{operation} at {} does not fit {dtype}; cast beforehand, to float64 say", at_position(.coords))]
+    #[error(
+        "{operation} at {} does not fit {dtype}; cast the operand first, for example to float64",
+        at_position(.coords)
+    )]
     Overflow {
         /// The operation.
         operation: &'static str,
@@ -382,15 +392,15 @@ pub enum Error {
 
     /// An element that is not finite meets an implicit zero. Their result is not zero.
     #[error(
-        "{operation} of {left} and {right} at {coords:?}, where one of them is not stored, is not zero; \
-         a.stored() and b.stored() look at what both store"
+        "{operation}: the result of {left} and {right} at {coords:?} is not 0; \
+         x.stored() and y.stored() combine stored entries only"
     )]
     NonFinite {
         /// The operation.
         operation: &'static str,
-        /// The left element, stored or not.
+        /// The left element, after the word `unstored` if it is not stored.
         left: String,
-        /// The right element, stored or not.
+        /// The right element, after the word `unstored` if it is not stored.
         right: String,
         /// The position.
         coords: Vec<usize>,
@@ -398,8 +408,8 @@ pub enum Error {
 
     /// The unstored positions would have different values.
     #[error(
-        "{operation} of the fill is {found} at {at} and {expected} at {first}, and a sparse tensor has one fill; \
-         x.stored() leaves what is not stored alone"
+        "{operation} of the fill is {found} at {at} and {expected} at {first}, but a sparse tensor has one fill; \
+         x.stored() skips unstored positions"
     )]
     FillVaries {
         /// The operation.
@@ -424,7 +434,7 @@ pub enum Error {
     },
 
     /// A complex type does not have an order.
-    #[error("{operation} is no operation on {dtype}, which has no order")]
+    #[error("{operation} does not support {dtype}, which has no order")]
     NoOrder {
         /// The operation.
         operation: &'static str,
@@ -433,7 +443,7 @@ pub enum Error {
     },
 
     /// An element type does not have an operation.
-    #[error("{operation} is no operation on {dtype}; {instead}")]
+    #[error("{operation} does not support {dtype}; {instead}")]
     NoOperation {
         /// The operation.
         operation: &'static str,
@@ -444,7 +454,7 @@ pub enum Error {
     },
 
     /// Dynamically typed operands have different types.
-    #[error("{operation} of {left} and {right}: cast one of them")]
+    #[error("{operation}: the element types {left} and {right} differ; cast one of them")]
     TypesDiffer {
         /// The operation.
         operation: &'static str,
@@ -477,7 +487,7 @@ pub enum Error {
     },
 
     /// The target format has an implicit zero, but the tensor has another fill.
-    #[error("the fill {fill} cannot be represented: {target} leaves out zeros only")]
+    #[error("the fill {fill} cannot be represented: {target} omits only zeros")]
     FillNotZero {
         /// The fill.
         fill: String,
@@ -506,7 +516,7 @@ pub enum Error {
     },
 
     /// A gradient was requested through an operation without a gradient.
-    #[error("{operation} has no gradient; ask for one of steps behind it, or write it as operations that have one")]
+    #[error("{operation} is not differentiable; differentiate with respect to a later step, or use `custom`")]
     NoGradient {
         /// The operation.
         operation: &'static str,
@@ -539,7 +549,10 @@ pub enum Error {
     },
 
     /// An engine from another package did not return an answer after all attempts.
-    #[error("the engine {engine} gave no answer, asked {attempts} times: {cause}{}", entries_seen(.seen, .expected))]
+    #[error(
+        "the engine {engine} did not return a result after {attempts} attempts: {cause}{}",
+        entries_seen(.seen, .expected)
+    )]
     Engine {
         /// The engine.
         engine: &'static str,

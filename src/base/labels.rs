@@ -70,8 +70,8 @@ impl<'a, J: Position> GroupLabels<'a, J> {
 
 /// Rejects more labels than are in proportion to the positions of the axis.
 fn guard_count(count: usize, length: usize) -> Result<()> {
-    let instead = "number the labels from 0 on, without gaps";
-    guard::<usize>("the labels that there may be", count as u128 + 1, default_limit(length * 8), instead)
+    let instead = "number the labels consecutively from 0";
+    guard::<usize>("the table of labels", count as u128 + 1, default_limit(length * 8), instead)
 }
 
 macro_rules! labels_from {
@@ -136,7 +136,7 @@ impl AxisLabels {
     /// Rejects labels that do not fit an axis of this length.
     pub(crate) fn check(&self, length: usize) -> Result<()> {
         if self.grouping == Err(LabelFault::TwoAxes) {
-            let why = "one axis has labels already".into();
+            let why = "another axis has labels already; group by one axis at a time".into();
             return Err(Error::Argument { operation: "group labels", why });
         }
         if self.length != length {
@@ -148,7 +148,7 @@ impl AxisLabels {
             Err(LabelFault::Memory(error)) => Err((*error).into()),
             Err(LabelFault::Outside { label, position, limit }) => {
                 let limit = if *limit == usize::MAX { String::new() } else { format!(" and below {limit}") };
-                let why = format!("label {label} of position {position} is not at least 0{limit}");
+                let why = format!("labels[{position}] = {label} is not at least 0{limit}");
                 Err(Error::Argument { operation: "group labels", why })
             }
         }

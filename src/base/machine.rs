@@ -85,7 +85,11 @@ pub(crate) fn at_positions<'a, T: Copy>(data: &'a [T], positions: &'a [usize]) -
         #[inline(always)]
         || positions.iter().fold(0, |greatest, &position| greatest.max(position)),
     );
-    assert!(positions.is_empty() || greatest < data.len(), "there is no position {greatest} of {}", data.len());
+    assert!(
+        positions.is_empty() || greatest < data.len(),
+        "position {greatest} is out of range for {} elements",
+        data.len()
+    );
     // SAFETY: no position is greater than `greatest`, which was just found to be below the length if there is a
     // position. Both slices are borrowed for the lifetime of the iterator, so neither changes before a lookup.
     positions.iter().map(|&position| unsafe { *data.get_unchecked(position) })

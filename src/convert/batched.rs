@@ -301,7 +301,12 @@ fn paddle_of<T: Element>(x: SparseRef<'_, T>, target: &'static str) -> Result<Pa
     check_i64(x.rank() - 1, columns)?;
     let count = saturating_product(batch).saturating_mul(rows as u128 + 1);
     let limit = default_limit(x.stored_bytes());
-    guard::<i64>("the offsets of all batches", count, limit, "drop the batches, which have no rows")?;
+    guard::<i64>(
+        "the offsets of all batches",
+        count,
+        limit,
+        "remove the batch axes, because the batches have no rows",
+    )?;
     let crows = split_offsets(offsets_of(x), checked_product(batch).unwrap_or(0), rows)?;
     let cols = by_width!(x.pattern().axis(x.rank() - 1)?, own => {
         alloc::collect(own.iter().map(|column| column.to_usize() as i64))?
@@ -351,7 +356,7 @@ fn guard_copies(offsets: usize, (entries, entry): (usize, usize), given: usize) 
     let offset = (size_of::<i64>() + size_of::<usize>()) as u128;
     let entry = (size_of::<i64>() + entry) as u128;
     let bytes = (offsets as u128 * offset).saturating_add(entries as u128 * entry);
-    let instead = "copy the arrays that were broadcast (to_owned), or convert a part of them";
+    let instead = "copy the broadcast arrays (to_owned), or convert in chunks";
     guard::<u8>("the arrays of PyTorch's layout", bytes, default_limit(given), instead)
 }
 

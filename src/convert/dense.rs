@@ -58,7 +58,7 @@ impl<T: Element> SparseRef<'_, T> {
     /// Returns the dense array, of at most `limit` bytes.
     pub(crate) fn to_dense(self, limit: u64) -> Result<ArrayD<T>> {
         let shape = self.shape();
-        let instead = "work on the sparse form, or raise the limit";
+        let instead = "use the sparse tensor, or raise the limit";
         guard::<T>("the dense array", shape.wide_size(), limit, instead)?;
         check_ndarray_shape(shape)?;
         let mut items = filled("the dense array", self.fill(), shape.wide_size(), limit, instead)?;
@@ -70,14 +70,14 @@ impl<T: Element> SparseRef<'_, T> {
 /// Rejects a shape that `ndarray` cannot hold: the product of its nonzero lengths must fit `isize`.
 pub(crate) fn check_ndarray_shape(shape: &Shape) -> Result<()> {
     let positive: Shape = shape.iter().copied().filter(|&length| length > 0).collect();
-    let instead = "an ndarray cannot have such axes; work on the sparse form";
+    let instead = "ndarray does not support such axes; use the sparse tensor";
     guard::<u8>("the strides of the dense array", positive.wide_size(), isize::MAX as u64, instead)
 }
 
 /// Rejects a dense result that an `ndarray` cannot hold, or that is out of proportion to the input.
 pub(crate) fn check_result<T>(shape: &Shape, input_bytes: usize) -> Result<()> {
     check_ndarray_shape(shape)?;
-    guard::<T>("the dense result", shape.wide_size(), default_limit(input_bytes), "ask for less at a time")
+    guard::<T>("the dense result", shape.wide_size(), default_limit(input_bytes), "compute in chunks")
 }
 
 /// Returns the array of row-major `items`, one per position of `shape`, which has passed [`check_ndarray_shape`].
@@ -124,7 +124,7 @@ where
     let repeats = dense.len().checked_div(once.len()).unwrap_or(0);
     let stored = once.iter().filter(|value| !value.same(fill)).count() * repeats;
     let bytes = stored as u128 * (index_bytes + size_of::<S::Elem>()) as u128;
-    let instead = "convert the array that was broadcast, or a part of it";
+    let instead = "convert the array before broadcasting, or in chunks";
     guard::<u8>("the stored entries", bytes, default_limit(dense_bytes(dense)), instead)?;
     Ok(stored)
 }

@@ -22,7 +22,7 @@ use crate::tensor::csr::CsrTensor;
 use crate::tensor::triplets::{Duplicates, Triplets};
 
 /// Name of the sprs matrices in messages.
-const TARGET: &str = "a matrix of sprs";
+const TARGET: &str = "an sprs matrix";
 
 /// Returns the vector itself if its items have the requested type; otherwise converts the items.
 fn reuse<A: 'static, B: 'static>(items: Vec<A>, convert: impl FnOnce(&[A]) -> Result<Vec<B>>) -> Result<Vec<B>> {
@@ -253,7 +253,10 @@ impl<T: Element, I: Index> Tensor<CooPattern<I>, T> {
     {
         let size = matrix_shape(self.shape(), self.fill())?;
         let transposed = self.permute_axes([1, 0])?.into_csr();
-        by_columns(size, transposed.map_err(|error| many_columns(error, "into_sprs gives triplets, without offsets"))?)
+        by_columns(
+            size,
+            transposed.map_err(|error| many_columns(error, "into_sprs returns triplets, without offsets"))?,
+        )
     }
 }
 

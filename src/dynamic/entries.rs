@@ -31,7 +31,7 @@ fn check_zero(x: &AnyTensor, target: &'static str) -> Result<()> {
 /// Returns the values of a mask at the entries of a tensor.
 fn marks(operation: &'static str, x: &Erased<bool>, mask: AnyOperand<'_>) -> Result<Erased<bool>> {
     if mask.dtype() != DType::Bool {
-        return Err(not_for(operation, mask, "the mask is bool"));
+        return Err(not_for(operation, mask, "the mask must be bool"));
     }
     if mask.shape() != *x.shape() {
         let (expected, found) = (x.shape().clone(), mask.shape());
@@ -159,7 +159,7 @@ impl AnyTensor {
     /// # Ok::<(), lacuna::Error>(())
     /// ```
     pub fn nonzero(&self) -> Result<AnyArray> {
-        check_zero(self, "the list of what is not zero")?;
+        check_zero(self, "the coordinates of nonzero elements")?;
         let found = truth_of(self)?.select(|is_truthy| is_truthy)?;
         let (rank, count) = (self.rank(), found.nnz());
         let axes = found.pattern().axes()?;

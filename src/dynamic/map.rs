@@ -20,9 +20,9 @@ impl AnyOperand<'_> {
     fn unsupported(self, op: &OpSpec, kinds: &[&str]) -> Error {
         match kinds {
             ["Float"] => not_floats(op.name, self),
-            ["Complex"] => not_for(op.name, self, "it is an operation on complex numbers"),
-            ["Truth", ..] => not_for(op.name, self, "it is an operation on integers and bool"),
-            _ => not_for(op.name, self, "cast beforehand"),
+            ["Complex"] => not_for(op.name, self, "cast the operand to a complex type first"),
+            ["Truth", ..] => not_for(op.name, self, "cast the operand to an integer type or bool first"),
+            _ => not_for(op.name, self, "cast the operand first"),
         }
     }
 

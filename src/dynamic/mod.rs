@@ -97,7 +97,7 @@ macro_rules! any_of_type {
                     $(DType::$Real => $Any::$Real(retyped(&mut of)),)*
                     $(DType::$Complex => $Any::$Complex(retyped(&mut of)),)*
                     #[allow(unreachable_patterns)]
-                    dtype => unreachable!("no type of this build is {dtype}"),
+                    dtype => unreachable!("this build does not have the type {dtype}"),
                 }
             }
         }

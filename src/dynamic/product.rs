@@ -17,7 +17,7 @@ use crate::pattern::AnyPattern;
 /// Returns the product of matrices. Floats run in their own type, because each sum is rounded; integers are exact.
 pub(super) fn matmul(left: AnyOperand<'_>, right: RightOperand<'_>) -> Result<AnyValue> {
     let RightOperand::Operand(right) = right else {
-        let why = "a number has no rows and columns; mul multiplies by it".into();
+        let why = "a number does not have rows and columns; use mul".into();
         return Err(Error::Argument { operation: op::matmul.name, why });
     };
     let operands = of_one_view(&[left, right]);
@@ -63,7 +63,7 @@ impl AnyMatmul<'static> {
     /// `Argument`: the semiring does not exist. The error lists all names.
     pub fn named(name: &str) -> Result<Self> {
         let none = || {
-            let why = format!("there is no semiring {name:?}; there are {}", SEMIRINGS.join(", "));
+            let why = format!("there is no semiring {name:?}; the semirings are {}", SEMIRINGS.join(", "));
             Error::Argument { operation: "matmul_with", why }
         };
         Ok(AnyMatmul { ways: ways(name).ok_or_else(none)?, mask: None })

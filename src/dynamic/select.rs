@@ -310,7 +310,7 @@ on_operands! {
         let (yes, no) = (yes.into().whole(), no.into().whole());
         check_types(op::where_.name, &[yes, no])?;
         if self.dtype() != DType::Bool {
-            return Err(super::widen::not_for(op::where_.name, self, "the condition is bool"));
+            return Err(super::widen::not_for(op::where_.name, self, "the condition must be bool"));
         }
         let format = common_format(&[self, yes, no]);
         let condition = brought_operand(widened::<bool>(self.whole())?, format)?;

@@ -157,7 +157,7 @@ impl<'a> ChunkedOperand<'a> {
 
 /// Returns the error of an operand that does not arrive in chunks.
 fn unlike(op: &OpSpec) -> Error {
-    Error::Argument { operation: op.name, why: "its operand does not come in parts".into() }
+    Error::Argument { operation: op.name, why: "its operand is not read in chunks".into() }
 }
 
 /// Defines the run of a reduction on chunks, from the rows. Rows that read the entire operand are left out.

@@ -206,7 +206,7 @@ impl<'a> AnyOperand<'a> {
 
     /// Returns the tensor, for an operation without a form for arrays.
     pub(crate) fn sparse(self, operation: &'static str) -> Result<&'a AnyTensor> {
-        let why = || "it is an operation on tensors; from_dense(x) makes a tensor of an array".into();
+        let why = || "requires a tensor, found an array; convert it with from_dense(x)".into();
         self.tensor().ok_or_else(|| Error::Argument { operation, why: why() })
     }
 
@@ -265,7 +265,7 @@ impl OfOperands for AnyTensor {
     fn of(found: AnyValue) -> Self {
         match found {
             AnyValue::Tensor(tensor) => tensor,
-            AnyValue::Array(_) => unreachable!("the result for tensors is a tensor"),
+            AnyValue::Array(_) => unreachable!("the result of tensors is a tensor"),
         }
     }
 }

@@ -273,7 +273,7 @@ pub(super) fn not_for<'a>(operation: &'static str, x: impl Into<AnyOperand<'a>>,
 
 /// Returns the error for elements that are not floats.
 pub(super) fn not_floats(operation: &'static str, x: AnyOperand<'_>) -> Error {
-    not_for(operation, x, "it is an operation on floats, which others are cast to beforehand")
+    not_for(operation, x, "cast the operand to a float type first")
 }
 
 /// Returns the error for an upstream gradient whose elements are not floats.
@@ -281,6 +281,6 @@ pub(super) fn no_floats(upstream: AnyOperand<'_>) -> Error {
     Error::NotRepresentable {
         format: "this gradient",
         what: format!("an upstream gradient of type {}", upstream.dtype()),
-        instead: "give one of floats",
+        instead: "cast it to a float type",
     }
 }

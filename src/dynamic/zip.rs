@@ -140,7 +140,7 @@ struct ZipRequest<'a> {
 impl ZipRequest<'_> {
     /// Runs the operation on elements of type `T`.
     fn run<T: Chooses + RunType>(&self) -> Result<AnyValue> {
-        let lacking = || not_for(self.operation, self.view, "cast beforehand");
+        let lacking = || not_for(self.operation, self.view, "cast the operand first");
         let x = widened(self.view)?;
         let op = T::zip_of(self.operation).ok_or_else(lacking)?;
         let y = match self.right {
@@ -363,7 +363,7 @@ impl AnyOperand<'_> {
             let [x, y] = [brought_operand(widened::<T>(self)?, format)?, brought_operand(widened(other)?, format)?];
             ops::allclose(&x, &y, tolerance)
         }, else => {
-            Err(not_for(operation, self, "numbers have a distance, and truth is cast to them beforehand"))
+            Err(not_for(operation, self, "cast the operands to a number type first"))
         })
     }
 }

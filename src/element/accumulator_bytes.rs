@@ -155,7 +155,7 @@ mod tests {
         while !left.is_empty() {
             let mut part = A::default();
             (0..1 + random.below(left.len())).for_each(|_| part.add(left.swap_remove(random.below(left.len()))));
-            merged.merge(&loaded(&bytes(&part)).expect("a state that was saved"));
+            merged.merge(&loaded(&bytes(&part)).expect("a saved accumulator"));
         }
         let saved = bytes(&whole);
         assert_eq!(bytes(&merged), saved);

@@ -11,8 +11,8 @@ use super::{Element, Float, Real};
 
 /// A type with subtraction and division: every [`Element`] except `bool`.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` neither subtracts nor divides, which this asks for",
-    note = "every element type but `bool` does; of `bool` take `bit_xor`, or cast it: `x.cast::<i32>()?`"
+    message = "`{Self}` does not support subtraction and division, which this operation requires",
+    note = "every element type except `bool` does; for `bool` use `bit_xor`, or cast it: `x.cast::<i32>()?`"
 )]
 pub trait Numeric: Element {
     /// Returns the difference.
@@ -33,8 +33,8 @@ pub trait Numeric: Element {
 
 /// A type with remainders: integers and floats.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` has no remainders, which this asks for",
-    note = "integers of 8 to 64 bits and floats have them"
+    message = "`{Self}` does not support remainders, which this operation requires",
+    note = "integers of 8 to 64 bits and floats do"
 )]
 pub trait Remainder: Numeric + Real {
     /// Returns the remainder of division truncated toward zero; it has the sign of `self`.
@@ -57,8 +57,8 @@ pub trait Remainder: Numeric + Real {
 
 /// A type with bitwise operations: `bool` and the integers.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` has no bits to combine, which this asks for",
-    note = "`bool` and integers of 8 to 64 bits have"
+    message = "`{Self}` does not support bitwise operations, which this operation requires",
+    note = "`bool` and integers of 8 to 64 bits do"
 )]
 pub trait Bits:
     Real + Eq + BitAnd<Output = Self> + BitOr<Output = Self> + BitXor<Output = Self> + Not<Output = Self>

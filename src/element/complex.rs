@@ -10,8 +10,8 @@ use super::{DType, Element, Float, Number, RawSlice, RawVec, Ring, sealed};
 
 /// A type of the parts of complex elements: `f32` or `f64`.
 #[diagnostic::on_unimplemented(
-    message = "`Complex<{Self}>` is no element of a tensor",
-    note = "elements that are complex are `Complex<f32>` and `Complex<f64>`"
+    message = "`Complex<{Self}>` is not an element type of tensors",
+    note = "the complex element types are `Complex<f32>` and `Complex<f64>`"
 )]
 pub(super) trait ComplexPart: Float + num_traits::Float + bytemuck::Pod {
     /// The complex type as a value.

@@ -61,9 +61,9 @@ use crate::base::sealed;
 /// These are `bool`, the integers of 8 to 64 bits, `f32`, `f64` and their complex numbers. The feature `half` adds
 /// `half::f16` and `half::bf16`.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no element of a tensor",
-    note = "elements are `bool`, `i8` to `i64`, `u8` to `u64`, `f32`, `f64`, `Complex<f32>`, `Complex<f64>`, and with \
-            the feature `half` also `f16` and `bf16`"
+    message = "`{Self}` is not an element type of tensors",
+    note = "element types are `bool`, `i8` to `i64`, `u8` to `u64`, `f32`, `f64`, `Complex<f32>`, `Complex<f64>`, and \
+            with the feature `half` also `f16` and `bf16`"
 )]
 pub trait Element: Copy + Default + PartialEq + Debug + Send + Sync + 'static + ElementBytes + sealed::Sealed {
     // A default body serves all types, or integers and `bool`: then other types have their own.
@@ -302,8 +302,8 @@ pub(crate) type Cell<T> = <<T as Ring>::Total as Accumulator<T>>::Cell;
 /// max(&CooTensor::full([2], Complex::new(0.0, 1.0)).unwrap(), 0);
 /// ```
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` has no order, which this asks for",
-    note = "`bool`, integers of 8 to 64 bits and floats have one; of complex numbers take `re`, `im` or `norm()` first"
+    message = "`{Self}` does not have an order, which this operation requires",
+    note = "`bool`, integers of 8 to 64 bits and floats do; for complex numbers, take `re`, `im` or `norm()` first"
 )]
 pub trait Real: Ring + PartialOrd {
     /// The type of medians: floats keep their type, integers and `bool` use `f64`.
@@ -347,8 +347,8 @@ pub trait Real: Ring + PartialOrd {
 /// norm(&CooTensor::full([2], 1).unwrap(), 0);
 /// ```
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no floating-point type, which this asks for",
-    note = "write the literals as floats, `1.0`, or convert beforehand: `x.cast::<f64>()?`"
+    message = "`{Self}` is not a floating-point type, which this operation requires",
+    note = "write the literals as floats, `1.0`, or convert first: `x.cast::<f64>()?`"
 )]
 pub trait Float:
     Real<Median = Self>

@@ -26,7 +26,7 @@ pub enum RawVec {
 }
 
 /// The message if bits are not of the expected variant.
-pub(super) const MIXED_UP: &str = "bits are read as the type that they were written as";
+pub(super) const MIXED_UP: &str = "bits are read in the type in which they were written";
 
 /// Implements the conversions of lists whose type is generic.
 macro_rules! raw_types {

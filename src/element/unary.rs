@@ -6,8 +6,8 @@ use super::{Element, Float, Real, math};
 
 /// A type with negative numbers: signed integers, floats and complex numbers.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` has no negative numbers, which this asks for",
-    note = "signed integers, floats and complex numbers have them; convert beforehand: `x.cast::<i64>()?`"
+    message = "`{Self}` does not have negative numbers, which this operation requires",
+    note = "signed integers, floats and complex numbers do; convert first: `x.cast::<i64>()?`"
 )]
 pub trait Signed: Element {
     /// Returns the negated number, `None` if an integer type cannot hold it; a NaN is the canonical one.
@@ -16,8 +16,8 @@ pub trait Signed: Element {
 
 /// A type with magnitudes: all types except `bool`.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` has no magnitude, which this asks for",
-    note = "numbers have one; convert beforehand: `x.cast::<u8>()?`"
+    message = "`{Self}` does not have a magnitude, which this operation requires",
+    note = "numbers do; convert first: `x.cast::<u8>()?`"
 )]
 pub trait Magnitude: Element {
     /// The type of magnitudes: the type of the parts for complex numbers, otherwise the type itself.
@@ -29,9 +29,9 @@ pub trait Magnitude: Element {
 
 /// A type of ordered numbers: integers and floats.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no type of numbers with an order, which this asks for",
-    note = "integers of 8 to 64 bits and floats are; convert `bool` beforehand, `x.cast::<u8>()?`, and of complex \
-            numbers take a part: `x.real()?`, `x.abs()?`"
+    message = "`{Self}` is not a type of ordered numbers, which this operation requires",
+    note = "integers of 8 to 64 bits and floats are; convert `bool` first, `x.cast::<u8>()?`, and for complex numbers \
+            take a part: `x.real()?`, `x.abs()?`"
 )]
 pub trait RealNumber: Real {
     /// Returns -1, 0 or 1; a zero keeps its sign, and a NaN is the canonical one.
@@ -55,7 +55,7 @@ pub trait RealNumber: Real {
 
 /// A complex type: `Complex<f32>` or `Complex<f64>`.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no complex type, which this asks for",
+    message = "`{Self}` is not a complex type, which this operation requires",
     note = "`Complex<f32>` and `Complex<f64>` are"
 )]
 pub trait ComplexElement: Element {

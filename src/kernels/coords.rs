@@ -133,7 +133,7 @@ impl AxisCoords {
 
     /// Returns the coordinates as `I`, which has their width.
     pub(crate) fn view<I: Index>(&self) -> &[I] {
-        assert_eq!(self.width(), I::WIDTH, "coordinates are read in the width in which they are held");
+        assert_eq!(self.width(), I::WIDTH, "coordinates are read in the width in which they are stored");
         // `I` has the same size as the stored type, so the cast changes neither length nor order.
         by_width!(self, own => bytemuck::cast_slice(own))
     }
@@ -141,7 +141,7 @@ impl AxisCoords {
     /// Returns the coordinates as a vector of `I`, which has their width. Copies if the array has other owners or is a
     /// window.
     pub(crate) fn into_vec<I: Index>(self) -> Allocated<Vec<I>> {
-        assert_eq!(self.width(), I::WIDTH, "coordinates are read in the width in which they are held");
+        assert_eq!(self.width(), I::WIDTH, "coordinates are read in the width in which they are stored");
         // `I` has the same size and alignment as the stored type, so the cast keeps the allocation.
         by_width!(self, own => own.into_vec().map(bytemuck::cast_vec))
     }
@@ -180,7 +180,7 @@ impl AxisCoords {
     pub(crate) fn to_u32(&self) -> Allocated<Buffer<u32>> {
         match self.in_width(Width::U32)? {
             AxisCoords::U32(coords) => Ok(coords),
-            AxisCoords::U64(_) => unreachable!("they were brought to 32 bits"),
+            AxisCoords::U64(_) => unreachable!("they were converted to 32 bits"),
         }
     }
 

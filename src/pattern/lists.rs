@@ -148,7 +148,7 @@ impl CoordLists {
         match (self, &others) {
             (CoordLists::U32(own), CoordLists::U32(others)) => extend_all(own, others),
             (CoordLists::U64(own), CoordLists::U64(others)) => extend_all(own, others),
-            _ => unreachable!("both were brought to one width"),
+            _ => unreachable!("both were converted to one width"),
         }
     }
 

@@ -303,8 +303,13 @@ fn coords_and_more<I: Index>(
 
 /// Returns the number of output elements, or an error if they need too much memory.
 fn guard_cells(count: u128, bytes: usize, held: usize) -> Result<usize> {
-    let what = "the cells of labels that no position has";
-    guard::<u8>(what, count.saturating_mul(bytes as u128), default_limit(held), "number the labels without gaps")?;
+    let what = "the output elements of unused labels";
+    guard::<u8>(
+        what,
+        count.saturating_mul(bytes as u128),
+        default_limit(held),
+        "number the labels consecutively from 0",
+    )?;
     Ok(count as usize)
 }
 

@@ -35,12 +35,12 @@ impl Contraction {
     ) -> Result<Self> {
         let argument = |why: String| Error::Argument { operation, why };
         let (Some((&inner, left_lead)), true) = (left.split_last(), !right.is_empty()) else {
-            return Err(argument("an operand of rank 0 has no rows and columns; mul multiplies by it".into()));
+            return Err(argument("an operand of rank 0 does not have rows and columns; use mul".into()));
         };
         let axis = right.len().saturating_sub(2);
         if right[axis] != inner {
             return Err(argument(format!(
-                "axis {} of the left operand has length {inner}, and axis {axis} of the right one {}",
+                "axis {} of the left operand has length {inner}, but axis {axis} of the right operand has length {}",
                 left.len() - 1,
                 right[axis]
             )));

@@ -85,7 +85,7 @@ impl RowEntries {
             right.list()?;
         }
         let listed = right.listed.as_deref().unwrap_or_default();
-        guard::<u8>("the rows", listed.len() as u128, u32::MAX.into(), "multiply parts")?;
+        guard::<u8>("the rows", listed.len() as u128, u32::MAX.into(), "multiply in chunks")?;
         let mut links = alloc::with_capacity(left.columns.len())?;
         for row in 0..left.count() {
             let (_, base) = contraction.turn(left.number(row));
@@ -131,7 +131,7 @@ pub(crate) fn masked_lines(
 
 /// Returns the entries of a pattern without column axis: each entry is a row of one column.
 fn cells(mask: &dyn ByRows, contraction: &Contraction) -> Result<RowEntries> {
-    guard::<u8>("the positions of the mask", contraction.shape.wide_size(), u64::MAX, "multiply parts")?;
+    guard::<u8>("the positions of the mask", contraction.shape.wide_size(), u64::MAX, "multiply in chunks")?;
     let listed = mask.places()?;
     let offsets = alloc::collect(0..listed.len() + 1)?;
     let columns = Buffer::from(alloc::zeros(listed.len())?);
@@ -175,8 +175,8 @@ impl ByRows for Everywhere {
     fn lines(&self, is_column: bool, _: bool, _: bool, limit: u64) -> Result<RowEntries> {
         let count: usize = self.held.iter().product();
         let width = if is_column { 1 } else { self.held.columns() };
-        guard::<u8>("the columns of the array", width as u128, 1 << 32, "multiply parts")?;
-        guard::<u32>("the columns of the array", count as u128, limit, "multiply parts")?;
+        guard::<u8>("the columns of the array", width as u128, 1 << 32, "multiply in chunks")?;
+        guard::<u32>("the columns of the array", count as u128, limit, "multiply in chunks")?;
         let rows = if is_column { count } else { saturating_product(self.held.lane_axes()) as usize };
         let offsets = alloc::collect((0..rows + 1).map(|row| row * width))?;
         let columns = alloc::collect((0..count).map(|at| (at % width.max(1)) as u32))?;
@@ -260,7 +260,7 @@ fn narrow(coords: &AxisCoords) -> Result<(Buffer<u32>, Option<Vec<usize>>)> {
     let mut narrowed = coords.to_usizes()?;
     threads::sort(&mut narrowed, usize::cmp);
     narrowed.dedup();
-    guard::<u8>("the columns", narrowed.len() as u128, u32::MAX.into(), "multiply parts")?;
+    guard::<u8>("the columns", narrowed.len() as u128, u32::MAX.into(), "multiply in chunks")?;
     let place = |column: usize| narrowed.partition_point(|&other| other < column) as u32;
     let places = by_width!(coords, own => threads::map(own, 50_000, |coord| place(coord.to_usize())))?;
     Ok((places.into(), Some(narrowed)))
@@ -268,7 +268,7 @@ fn narrow(coords: &AxisCoords) -> Result<(Buffer<u32>, Option<Vec<usize>>)> {
 
 /// Returns the rows with entries, out of `rows` rows, by their indices.
 fn list_rows(pattern: &AnyPattern, rows: u128) -> Result<(Buffer<usize>, Option<Vec<usize>>)> {
-    guard::<u8>("the numbers of the rows", rows, u64::MAX, "multiply fewer matrices at a time")?;
+    guard::<u8>("the row numbers", rows, u64::MAX, "multiply fewer matrices at once")?;
     let lengths = pattern.shape().lane_axes();
     let axes: Vec<usize> = (0..lengths.len()).collect();
     let mut numbers = alloc::zeros(pattern.nnz())?;

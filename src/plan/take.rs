@@ -37,7 +37,7 @@ impl TakeResult<'_> {
         match bytes <= u128::from(self.limit) {
             true => Ok(amount.entries as usize),
             false => {
-                let instead = "take fewer at a time";
+                let instead = "take fewer positions at a time";
                 Err(Error::TooLarge { what: "the taken entries", bytes, limit: self.limit, instead })
             }
         }

@@ -181,7 +181,7 @@ impl PatternPicture<'_> {
         let size = self.pattern.shape().iter().map(|&length| length as f64).product();
         let least = raster::thin(&mut rasters, &axes, size);
         let mut text = canvas.draw(&axes, &rasters);
-        let dot = several(&axes).map(|cell| format!("a dot stands for {cell}"));
+        let dot = several(&axes).map(|cell| format!("a dot is {cell}"));
         let drawn = least.map(|share| format!("dots are drawn where {} or more are stored", percent(share)));
         let name = if self.title.is_empty() { String::new() } else { format!("{}: ", self.title) };
         for line in [name + &self.counts()].into_iter().chain(dot).chain(drawn).chain(self.left_out(&numbers)) {

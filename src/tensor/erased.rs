@@ -137,7 +137,7 @@ impl<T: Element> SparseRef<'_, T> {
         check_position(&Shape::from(self.shape().lane_axes()), at, None)?;
         let limit = default_limit(self.stored_bytes());
         let columns = self.shape().columns();
-        let mut row = filled("the row", self.fill(), columns as u128, limit, "look at entries one by one: x.iter()")?;
+        let mut row = filled("the row", self.fill(), columns as u128, limit, "iterate over the entries: x.iter()")?;
         let last = at.len();
         let is_before = |entry| (0..last).map(|axis| self.pattern().coord(entry, axis)).lt(at.iter().copied());
         let first = partition_point(self.nnz(), is_before);

@@ -263,8 +263,7 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
         if self.shape().checked_size() == Some(1) {
             return Ok(self.values.first().copied().unwrap_or(self.fill));
         }
-        let why =
-            format!("a tensor of shape {} has more than one element, or none: get() tells one of them", self.shape());
+        let why = format!("a tensor of shape {} does not have exactly one element; use get()", self.shape());
         Err(Error::Argument { operation: "item", why })
     }
 

@@ -7,7 +7,7 @@ use crate::base::shape::Shape;
 
 /// Returns the message of an error within a chunk of an axis.
 pub(super) fn in_range(axis: usize, start: usize, end: usize, cause: &dyn fmt::Display) -> String {
-    format!("in positions {start} to {end} of axis {axis}, counted from the first of these: {cause}")
+    format!("in the chunk {start}..{end} of axis {axis}, with positions counted from {start}: {cause}")
 }
 
 /// Returns the name of a file before a message. Characters that a terminal would interpret are escaped.
@@ -21,7 +21,7 @@ pub(super) fn before_message(path: &Option<PathBuf>) -> String {
 /// Returns the entries and checksum of an answer and the expected ones, if both are known.
 pub(super) fn entries_seen(seen: &Option<(u64, u64)>, expected: &Option<(u64, u64)>) -> String {
     let (Some((seen, hash)), Some((entries, expected))) = (seen, expected) else { return String::new() };
-    format!("; it saw {seen} entries with the checksum {hash:016x}, of {entries} with {expected:016x}")
+    format!("; it read {seen} entries with checksum {hash:016x}, expected {entries} with checksum {expected:016x}")
 }
 
 /// Returns a position as text.
@@ -40,10 +40,18 @@ pub(super) fn first_axes(left: &Shape, right: &Shape) -> String {
     if short.rank() == 0 || short.rank() == long.rank() || !long.starts_with(short) {
         return String::new();
     }
-    format!("; the last axes meet: expand_dims(-1) of {short} puts one of length 1 behind its own")
+    format!("; broadcasting aligns the last axes: expand_dims(-1) of {short} adds a last axis of length 1")
 }
 
-/// Returns a byte count as text. The largest number means anything above it.
-pub(super) fn at_least(bytes: u128) -> String {
-    if bytes == u128::MAX { "more than 2^127".into() } else { bytes.to_string() }
+/// Returns a number of bytes as text, from 1024 on also in a larger unit. `u128::MAX` means more than that.
+pub(crate) fn with_unit(bytes: u128) -> String {
+    if bytes == u128::MAX {
+        return "more than 2^127 bytes".into();
+    }
+    let units = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+    let larger = units.iter().zip(1..).take_while(|&(_, power)| bytes >> (10 * power) > 0).last();
+    larger.map_or_else(
+        || format!("{bytes} bytes"),
+        |(unit, power)| format!("{bytes} bytes ({:.1} {unit})", bytes as f64 / f64::powi(1024.0, power)),
+    )
 }

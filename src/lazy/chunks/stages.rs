@@ -124,7 +124,7 @@ impl Run<'_> {
     ///
     /// Also returns the fill of unstored positions, if this fill is different.
     fn folded_beside(&self, node: &Node, stage: &Stage, fill: Option<Held>) -> Result<(Result<Held>, Option<Held>)> {
-        let none = || Error::Argument { operation: node.name, why: "its operand does not come in parts".into() };
+        let none = || Error::Argument { operation: node.name, why: "its operand is not read in chunks".into() };
         let kind = self.plan.steps[stage.of].node.kind;
         let ranges = kind.by_ranges().ok_or_else(none)?;
         let (mut walk, mut gaps) =

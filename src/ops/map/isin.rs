@@ -8,7 +8,7 @@ use ndarray::{ArrayBase, Data, Dimension};
 
 use super::Answers;
 use super::apply;
-use crate::base::error::{Error, Result};
+use crate::base::error::{Error, Result, with_unit};
 use crate::base::limit::{default_limit, guard};
 use crate::convert::once_on_each;
 use crate::element::Element;
@@ -229,8 +229,8 @@ pub enum IsinKind {
 /// let by_table = Isin::of([i64::MIN, i64::MAX]).kind(IsinKind::Table);
 /// assert_eq!(
 ///     isin(&arr1(&[0, 1]), by_table).unwrap_err().to_string(),
-///     "isin by table is not possible: the test elements span 18446744073709551616 integers, \
-///      a table of 2305843009213693952 bytes, above the limit of 1073741824; use sort or hash",
+///     "isin by table is not possible: the test values span 18446744073709551616 integers, a table of \
+///      2305843009213693952 bytes (2.0 EiB), above the limit of 1073741824 bytes (1.0 GiB); use sort or hash",
 /// );
 /// # Ok::<(), lacuna::Error>(())
 /// ```
@@ -343,13 +343,15 @@ impl<T: Element> Map<T> for Question<'_, T> {
 fn checked_table<T: Element>(members: &[T], held_bytes: usize) -> Result<SpanTable> {
     let refuse = |why| Error::IsinKind { kind: "table", why };
     let span = Span::of(members)
-        .ok_or_else(|| refuse(format!("it takes integers and bool, not {}; use sort or hash", T::DTYPE)))?;
+        .ok_or_else(|| refuse(format!("it supports integers and bool, not {}; use sort or hash", T::DTYPE)))?;
     let limit = default_limit(held_bytes.saturating_add(size_of_val(members)));
     guard::<u64>("the table", span.words(), limit, "use sort or hash").map_err(|_| {
-        let (integers, bytes) = (span.bits(), span.words() * size_of::<u64>() as u128);
+        let bytes = span.words() * size_of::<u64>() as u128;
         refuse(format!(
-            "the test elements span {integers} integers, a table of {bytes} bytes, above the limit of {limit}; \
-             use sort or hash"
+            "the test values span {} integers, a table of {}, above the limit of {}; use sort or hash",
+            span.bits(),
+            with_unit(bytes),
+            with_unit(limit.into())
         ))
     })?;
     Ok(SpanTable::new(members, span)?)

@@ -197,7 +197,7 @@ fn dense<T: Element, D: Dimension, M: Map<T>>(x: ArrayView<'_, T, D>, op: &M) ->
         "the dense result",
         x.len() as u128,
         default_limit(dense_bytes(&x)),
-        "ask the array that was broadcast",
+        "compute before broadcasting the array",
     )?;
     let mut results = alloc::zeros(x.len())?;
     let (mapped, columns_first) = match (x.as_slice(), x.t().to_slice()) {

@@ -37,7 +37,7 @@ use crate::ops::operand::Operand;
 /// assert_eq!(y.to_dense()?, neg(&x.to_dense()?)?);
 /// let least = CooTensor::new([3], vec![vec![0, 2]], vec![3, i8::MIN], 0)?;
 /// let refused = neg(&least).unwrap_err().to_string();
-/// assert_eq!(refused, "neg at [2] does not fit int8; cast beforehand, to float64 say");
+/// assert_eq!(refused, "neg at [2] does not fit int8; cast the operand first, for example to float64");
 /// # Ok::<(), Error>(())
 /// ```
 ///
@@ -117,7 +117,7 @@ pub fn neg_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
 /// assert_eq!(abs(&arr1(&[Complex::new(3.0, -4.0)]))?, arr1(&[5.0]));
 /// let fill = CooTensor::full([2], i8::MIN)?;
 /// let refused = abs(&fill).unwrap_err().to_string();
-/// assert_eq!(refused, "abs at the fill does not fit int8; cast beforehand, to float64 say");
+/// assert_eq!(refused, "abs at the fill does not fit int8; cast the operand first, for example to float64");
 /// # Ok::<(), Error>(())
 /// ```
 ///
@@ -237,7 +237,7 @@ pub fn sign<X: Operand<Elem: RealNumber>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 /// assert_eq!(clamp(&x, -1.0, 1.0)?.to_dense()?, arr1(&[1.0, 0.5, -1.0]).into_dyn());
 /// assert_eq!(clamp(&x, -1.0, 1.0)?.to_dense()?, clamp(&x.to_dense()?, -1.0, 1.0)?);
 /// let refused = clamp(&x, 2.0, 1.0).unwrap_err();
-/// assert_eq!(refused.to_string(), "clamp: the lower bound 2.0 is not at most the upper bound 1.0");
+/// assert_eq!(refused.to_string(), "clamp: the lower bound 2.0 is above the upper bound 1.0");
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 ///
@@ -448,7 +448,7 @@ fn checked_bounds<T: Real>(low: T, high: T) -> Result<(T, T)> {
         return Ok((low, high));
     }
     let (low, high) = (low.to_number(), high.to_number());
-    let why = format!("the lower bound {low} is not at most the upper bound {high}");
+    let why = format!("the lower bound {low} is above the upper bound {high}");
     Err(Error::Argument { operation: op::clamp.name, why })
 }
 

@@ -40,7 +40,7 @@ use crate::ops::operand::Operand;
 /// assert_eq!(square(&x)?.to_dense()?, arr1(&[9, 0, 16]).into_dyn());
 /// assert_eq!(square(&x)?.to_dense()?, square(&x.to_dense()?)?);
 /// let refused = square(&arr1(&[15u8, 16])).unwrap_err().to_string();
-/// assert_eq!(refused, "square at [1] does not fit uint8; cast beforehand, to float64 say");
+/// assert_eq!(refused, "square at [1] does not fit uint8; cast the operand first, for example to float64");
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 ///
@@ -286,7 +286,8 @@ pub fn recip_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
 /// assert_eq!(powi(&x, 3)?.to_dense()?, arr1(&[27, 0, -64]).into_dyn());
 /// assert_eq!(powi(&x, 3)?.to_dense()?, powi(&x.to_dense()?, 3)?);
 /// assert_eq!(powi(&arr1(&[2.0, 0.5]), -2)?, arr1(&[0.25, 4.0]));
-/// assert_eq!(powi(&x, -1).unwrap_err().to_string(), "powi: integers have no powers of -1");
+/// let refused = powi(&x, -1).unwrap_err().to_string();
+/// assert_eq!(refused, "powi: integers do not support the exponent -1; cast to a float type first");
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 ///
@@ -742,7 +743,7 @@ pub fn log10_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
 /// Returns the function that raises a value to `exponent`, or an error if the type does not have such powers.
 fn power_of<T: RealNumber>(exponent: i32) -> Result<impl Fn(T) -> Option<T> + Copy + Sync> {
     if exponent < 0 && T::ZERO.to_integer().is_some() {
-        let why = format!("integers have no powers of {exponent}");
+        let why = format!("integers do not support the exponent {exponent}; cast to a float type first");
         return Err(Error::Argument { operation: op::powi.name, why });
     }
     Ok(move |value: T| value.raised(exponent))

@@ -417,7 +417,7 @@ fn lookup<T: Element>(tensor: SparseRef<'_, T>, fill: T, entries: usize) -> Allo
 pub(in crate::ops) fn all_cells<'a, T: Element>(x: &'a ErasedOperand<'_, T>) -> Allocated<Cow<'a, [T]>> {
     match x.lookup(usize::MAX)? {
         Some(Lookup::Whole(elements)) => Ok(elements),
-        _ => unreachable!("of no more cells than look-ups all are there"),
+        _ => unreachable!("if there are at most as many cells as lookups, all cells are present"),
     }
 }
 

@@ -50,10 +50,11 @@ pub(in crate::ops) use sparse::Sparse;
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no operand of lacuna",
+    message = "`{Self}` is not an operand of lacuna",
     label = "not a tensor, a stored view or an `ndarray` array",
-    note = "operands are `CooTensor`, `CsrTensor`, `x.stored()`, and `ndarray` arrays and views, of `lacuna::Element`s",
-    note = "hand over a reference to one, `&x`; a number or a `Vec` becomes an array by `ndarray::arr0` or `arr1`"
+    note = "operands are `CooTensor`, `CsrTensor`, `x.stored()`, and `ndarray` arrays and views, with element types \
+            that implement `lacuna::Element`",
+    note = "pass a reference, `&x`; convert a number or a `Vec` to an array with `ndarray::arr0` or `arr1`"
 )]
 pub trait Operand: Sized + sealed::Sealed {
     // The hidden methods have names that arrays do not use. The `ndarray` methods belong to the type that an array

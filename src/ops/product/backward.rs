@@ -114,9 +114,9 @@ fn gradients<T: Float>(
         return Ok((alloc::zeros(of_left)?, alloc::zeros(of_right)?));
     }
     let limit = default_limit(left.bytes().saturating_add(right.bytes()).saturating_add(upstream.bytes()));
-    guard::<T>("a row of the upstream gradient", contraction.width as u128, limit, "multiply parts")?;
+    guard::<T>("a row of the upstream gradient", contraction.width as u128, limit, "multiply in chunks")?;
     for length in [contraction.width, contraction.inner] {
-        guard::<u8>("the columns", length as u128, 1 << 32, "multiply parts")?;
+        guard::<u8>("the columns", length as u128, 1 << 32, "multiply in chunks")?;
     }
     let (left, right) = (Held::new(left, false, limit)?, Held::new(right, !contraction.has_axis[1], limit)?);
     let upstream = Held::of_upstream(upstream, contraction, limit)?;
@@ -188,7 +188,7 @@ impl<'a, T: Element> Held<'a, T> {
         match factor {
             Factor::Entries(entries) if !contraction.has_axis[1] => {
                 let fill = entries.gap.unwrap_or(T::ZERO);
-                guard::<T>("the upstream gradient", contraction.shape.wide_size(), limit, "multiply parts")?;
+                guard::<T>("the upstream gradient", contraction.shape.wide_size(), limit, "multiply in chunks")?;
                 let mut elements = alloc::copies(fill, contraction.shape.wide_size() as usize)?;
                 let places = entries.pattern.places()?;
                 places.iter().zip(entries.values).for_each(|(&place, &value)| elements[place] = value);
@@ -228,7 +228,7 @@ impl<'a, T: Element> Factor<'a, T> {
             Factor::Array(Elements { lengths, held, elements, bytes }) if lengths != held => {
                 let view = ArrayViewD::from_shape(IxDyn(&held), &elements).expect("as many as are held");
                 let view = view.broadcast(IxDyn(&lengths)).expect("what is held is repeated");
-                guard::<T>("the elements in order", view.len() as u128, default_limit(bytes), "multiply parts")?;
+                guard::<T>("the elements in order", view.len() as u128, default_limit(bytes), "multiply in chunks")?;
                 let all: Vec<T> = alloc::collect(view.iter().copied())?;
                 Ok(Factor::Array(Elements { held: lengths.clone(), lengths, elements: Cow::Owned(all), bytes }))
             }

@@ -150,7 +150,7 @@ fn read<X: Operand<Elem: Ring>>(options: &Einsum<'_>, operands: &[&X]) -> Result
 /// assert_eq!(z.to_dense()?, einsum("ij,jk->ik", &[&x.to_dense()?, &y.to_dense()?])?);
 /// assert_eq!(einsum("ij,ji", &[&x, &y])?.item()?, 15.0);
 /// let refused = einsum("ij,j!->i", &[&x, &y]).unwrap_err();
-/// assert_eq!(refused.to_string(), "einsum: '!' at 4 is no letter, `,`, `->` or `...`");
+/// assert_eq!(refused.to_string(), "einsum: '!' at 4 is not a letter, `,`, `->` or `...`");
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 ///

@@ -70,7 +70,7 @@ impl<'a, T: Element> Factor<'a, T> {
             Some(elements) => Cow::Borrowed(elements),
             None => {
                 let limit = default_limit(bytes);
-                guard::<T>("the elements in order", view.len() as u128, limit, "multiply parts")?;
+                guard::<T>("the elements in order", view.len() as u128, limit, "multiply in chunks")?;
                 Cow::Owned(alloc::collect(view.iter().copied())?)
             }
         };
@@ -134,8 +134,8 @@ impl<'a, T: Element> Scattered<'a, T> {
         match self.held_gap() {
             Some(fill) if fill != T::ZERO => {
                 let why = format!(
-                    "the fill of the {side} operand is {}, and products leave out zeros only: with_fill sets another \
-                     fill, and stored() looks at the entries alone",
+                    "the fill of the {side} operand is {}, but products skip only zeros; set the fill to 0 with \
+                    with_fill, or use only stored entries with stored()",
                     fill.to_number()
                 );
                 Err(Error::Argument { operation, why })
@@ -160,7 +160,7 @@ pub(super) fn check_finite<T: Element>(
     left: &Scattered<'_, T>,
     right: &Scattered<'_, T>,
 ) -> Result<()> {
-    let zero = || "an implicit 0".to_string();
+    let zero = || "unstored 0".to_string();
     if let Some((coords, value)) = right.held_gap().and_then(|_| left.first_not_finite()) {
         return Err(Error::NonFinite { operation, left: value, right: zero(), coords });
     }

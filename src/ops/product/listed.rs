@@ -82,8 +82,8 @@ impl<'a, T: Element> Listed<'a, T> {
         match self.gap.filter(|_| !all) {
             Some(fill) if fill.is_truthy() => {
                 let fill = fill.to_number();
-                let why = format!("the fill is {fill}, and products leave zeros out; with_fill sets another one");
-                Err(Error::Argument { operation, why: format!("{why}, and x.stored() multiplies what is stored") })
+                let why = format!("the fill is {fill}, but products skip only zeros; set the fill to 0 with with_fill");
+                Err(Error::Argument { operation, why: format!("{why}, or use only stored entries with x.stored()") })
             }
             gap => Ok(gap.is_some()),
         }

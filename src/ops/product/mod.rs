@@ -124,7 +124,7 @@ impl<T: Element, S: Semiring<T>> Product<S, T> {
         limit: u64,
     ) -> Result<Vec<T>> {
         let lines = left.pattern.lines(false, false, false, limit)?;
-        guard::<u8>("the rows of the array", contraction.inner as u128, 1 << 32, "multiply parts")?;
+        guard::<u8>("the rows of the array", contraction.inner as u128, 1 << 32, "multiply in chunks")?;
         let entries = MatrixEntries { rows: lines.rows(), values: left.values };
         let (width, turn) = (contraction.width, |row| contraction.turn(row));
         let rows = contraction.shape.wide_size() as usize / width;
@@ -147,7 +147,7 @@ impl<T: Element, S: Semiring<T>> Product<S, T> {
     ) -> Result<Vec<T>> {
         let is_column = !contraction.has_axis[1];
         let lines = right.pattern.lines(is_column, false, false, limit)?;
-        guard::<u8>("the columns of the result", contraction.width as u128, 1 << 32, "multiply parts")?;
+        guard::<u8>("the columns of the result", contraction.width as u128, 1 << 32, "multiply in chunks")?;
         let Contraction { rows, inner, width, .. } = *contraction;
         let lengths = ProductLengths { count: contraction.count().unwrap_or(usize::MAX), rows, inner, width };
         let (entries, turn) = (MatrixEntries { rows: lines.rows(), values: right.values }, |row| contraction.turn(row));
@@ -263,7 +263,7 @@ impl<T: Element, S: Semiring<T>> Product<S, T> {
         let pairs = work.last().map_or(0, |work| work.saturating_sub(rows));
         let each = size_of::<T>() + size_of::<u32>();
         let bytes = (pairs as u128).saturating_mul(each as u128);
-        let refused = guard::<u8>("the product", bytes, limit, "multiply parts");
+        let refused = guard::<u8>("the product", bytes, limit, "multiply in chunks");
         if refused.is_err() && meeting.count(&work, usize::try_from(limit).unwrap_or(usize::MAX) / each)?.is_none() {
             refused?;
         }
@@ -287,7 +287,7 @@ impl<T: Element, S: Semiring<T>> Product<S, T> {
             return Ok(left.count());
         }
         let rows = contraction.batch.wide_size().saturating_mul(contraction.rows as u128);
-        guard::<usize>("the rows of the product", rows, limit, "multiply parts")?;
+        guard::<usize>("the rows of the product", rows, limit, "multiply in chunks")?;
         Ok(rows as usize)
     }
 }

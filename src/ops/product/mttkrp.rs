@@ -25,7 +25,7 @@ fn factors_of<'a, T: Element>(
 ) -> Result<(Vec<Along<'a, T>>, usize)> {
     if lengths.len() < 2 || factors.len() + 1 != lengths.len() {
         let why = format!(
-            "an operand of rank {} takes a factor for each other axis, and has one: {} are given",
+            "an operand of rank {} requires one factor for each other axis; found {} factors",
             lengths.len(),
             factors.len()
         );

@@ -78,7 +78,7 @@ fn place(x: &AnyPattern, y: &AnyPattern, form: Pairs, value_bytes: usize, limit:
     let width = x.width_for(&shape).max(y.width());
     let count = x.nnz() as u128 * y.nnz() as u128;
     let bytes = shape.rank() * width.bytes() + value_bytes;
-    guard::<u8>("the product", count.saturating_mul(bytes as u128), limit, "multiply parts")?;
+    guard::<u8>("the product", count.saturating_mul(bytes as u128), limit, "multiply in chunks")?;
     let count = count as usize;
     let of_left = |axis| repeated(&x.axis(axis)?.in_width(width)?, y.nnz(), 1);
     let of_right = |axis| repeated(&y.axis(axis)?.in_width(width)?, 1, x.nnz());
@@ -113,7 +113,7 @@ fn check_zeros<T: Element>(x: &Listed<'_, T>, is_left: bool, other: bool, form: 
     for (axis, coord) in coords.iter_mut().enumerate() {
         x.place(&[axis], &[x.shape[axis]], entry, std::slice::from_mut(coord));
     }
-    let (value, zero) = (x.values[entry].to_number().to_string(), "an implicit 0".to_string());
+    let (value, zero) = (x.values[entry].to_number().to_string(), "unstored 0".to_string());
     let (left, right) = if is_left { (value, zero) } else { (zero, value) };
     Err(Error::NonFinite { operation: form.name(), left, right, coords })
 }

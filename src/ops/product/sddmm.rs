@@ -33,13 +33,13 @@ struct DenseFactors<'a, T: Clone> {
 fn sides(shape: &Shape) -> [(&'static str, Vec<usize>); 2] {
     let rank = shape.rank();
     let columns = (0..rank - 2).chain([rank - 1]).collect();
-    [("the factor on the left", (0..rank - 1).collect()), ("the factor on the right", columns)]
+    [("the left factor", (0..rank - 1).collect()), ("the right factor", columns)]
 }
 
 /// Rejects factors whose lengths do not fit a pattern of this shape.
 pub(crate) fn check_factors(shape: &Shape, l: &[usize], r: &[usize]) -> Result<()> {
     if shape.rank() < 2 {
-        let why = format!("a pattern of shape {shape} has no rows and columns");
+        let why = format!("a pattern of shape {shape} does not have rows and columns");
         return Err(Error::Argument { operation: NAME, why });
     }
     for ((what, axes), lengths) in sides(shape).iter().zip([l, r]) {
@@ -47,7 +47,7 @@ pub(crate) fn check_factors(shape: &Shape, l: &[usize], r: &[usize]) -> Result<(
     }
     match (width(l), width(r)) {
         (expected, found) if expected == found => Ok(()),
-        (expected, found) => Err(Error::LengthMismatch { what: "a row of the factor on the right", expected, found }),
+        (expected, found) => Err(Error::LengthMismatch { what: "a row of the right factor", expected, found }),
     }
 }
 

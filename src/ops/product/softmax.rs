@@ -32,8 +32,8 @@ impl Softmax {
 /// Returns the error for a whole sparse tensor: its unstored positions would have a different value in each group.
 fn refused<U>(form: Softmax) -> Result<U> {
     let operation = form.name();
-    let why = format!("of positions that are not stored it differs from group to group; x.stored().{operation}(…)");
-    Err(Error::Argument { operation, why: format!("{why} is that of what is stored") })
+    let why = format!("the result at unstored positions differs from group to group; x.stored().{operation}(…)");
+    Err(Error::Argument { operation, why: format!("{why} computes it for stored entries only") })
 }
 
 /// Computes the softmax of the elements over `axes`, or its gradient.
@@ -44,7 +44,7 @@ fn shares<X: Operand<Elem: Float>, G: Float>(
     gradients: Option<Vec<G>>,
 ) -> Result<X::Reduced<G>> {
     if axes.labels().is_some() {
-        let why = "it goes by axes, and not by labels".into();
+        let why = "it does not support group labels".into();
         return Err(Error::Argument { operation: form.name(), why });
     }
     x.by_kind(

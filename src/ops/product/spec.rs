@@ -54,7 +54,7 @@ fn written(text: &str) -> Result<(Vec<Written>, Option<Written>)> {
                 is_result = true;
                 lists.push(std::mem::take(&mut own));
             }
-            other => return wrong(format!("{other:?} at {place} is no letter, `,`, `->` or `...`")),
+            other => return wrong(format!("{other:?} at {place} is not a letter, `,`, `->` or `...`")),
         }
     }
     match is_result {
@@ -67,10 +67,10 @@ fn written(text: &str) -> Result<(Vec<Written>, Option<Written>)> {
 fn read_dots(chars: &mut Peekable<CharIndices<'_>>, place: usize, own: &mut Written) -> Result<()> {
     let more = (0..2).filter(|_| chars.next_if(|&(_, next)| next == '.').is_some()).count();
     if more < 2 {
-        return wrong(format!("\".\" at {place} is none of three in a row"));
+        return wrong(format!("\".\" at {place} is not part of \"...\""));
     }
     if own.dots.replace((own.letters.len(), place)).is_some() {
-        return wrong(format!("\"...\" at {place} is the second of one operand"));
+        return wrong(format!("\"...\" at {place} is repeated within one operand"));
     }
     Ok(())
 }
@@ -80,7 +80,7 @@ impl Spec {
     pub(super) fn new(text: &str, lengths: &[&[usize]]) -> Result<Self> {
         let (lists, result) = written(text)?;
         if lists.len() != lengths.len() {
-            return wrong(format!("{text:?} names {} operands, {} are given", lists.len(), lengths.len()));
+            return wrong(format!("{text:?} describes {} operands, found {}", lists.len(), lengths.len()));
         }
         let labels = lists.iter().zip(lengths).enumerate();
         let operands: Vec<Vec<Label>> =
@@ -105,7 +105,9 @@ impl Spec {
                 let expected = self.length_of(label, lengths);
                 if expected != length {
                     let name = label.name();
-                    return wrong(format!("{name} has length {expected}, and axis {axis} of operand {at} {length}"));
+                    return wrong(format!(
+                        "{name} has length {expected}, but axis {axis} of operand {at} has length {length}"
+                    ));
                 }
             }
         }
@@ -132,8 +134,12 @@ impl Written {
     fn labels(&self, operand: usize, rank: usize) -> Result<Vec<Label>> {
         let count = self.letters.len();
         match self.dots {
-            None if count != rank => wrong(format!("operand {operand} has rank {rank}, and {count} letters name it")),
-            Some(_) if count > rank => wrong(format!("operand {operand} has rank {rank}, and {count} letters name it")),
+            None if count != rank => {
+                wrong(format!("operand {operand} has rank {rank}, but its labels are {count} letters"))
+            }
+            Some(_) if count > rank => {
+                wrong(format!("operand {operand} has rank {rank}, but its labels are {count} letters"))
+            }
             _ => Ok(self.with_dots(rank - count)),
         }
     }
@@ -150,15 +156,15 @@ impl Written {
     fn labels_of_result(&self, operands: &[Vec<Label>]) -> Result<Vec<Label>> {
         for (at, (letter, place)) in self.letters.iter().zip(&self.places).enumerate() {
             if self.letters[..at].contains(letter) {
-                return wrong(format!("{letter:?} at {place} names a second axis of the result"));
+                return wrong(format!("{letter:?} at {place} is repeated in the result"));
             }
             if !operands.iter().flatten().any(|&label| label == Label::Letter(*letter)) {
-                return wrong(format!("{letter:?} at {place} names an axis of the result, and none of an operand"));
+                return wrong(format!("{letter:?} at {place} is in the result, but not in an operand"));
             }
         }
         let dots = count_of_dots(operands);
         match self.dots {
-            None if dots > 0 => wrong("the result has no \"...\", and axes of operands stand for it".into()),
+            None if dots > 0 => wrong("operands have \"...\", but the result does not".into()),
             _ => Ok(self.with_dots(dots)),
         }
     }
@@ -216,19 +222,19 @@ mod tests {
     #[test]
     fn what_is_wrong_is_named_with_its_place() {
         let refused = |spec, ranks: &[usize]| read(spec, ranks).unwrap_err().to_string();
-        assert_eq!(refused("ij,j2->i", &[2, 2]), "einsum: '2' at 4 is no letter, `,`, `->` or `...`");
+        assert_eq!(refused("ij,j2->i", &[2, 2]), "einsum: '2' at 4 is not a letter, `,`, `->` or `...`");
         assert!(refused("i->j", &[1]).contains("'j' at 3"));
         assert!(refused("ij->ii", &[2]).contains("'i' at 5"));
         assert!(refused("i..j", &[2]).contains("\".\" at 1"));
         assert!(refused("...i...", &[3]).contains("\"...\" at 4"));
         assert!(refused("...i->i", &[3]).contains("no \"...\""));
-        assert!(refused("ij", &[2, 2]).contains("names 1 operands, 2 are given"));
+        assert!(refused("ij", &[2, 2]).contains("describes 1 operands, found 2"));
         assert!(refused("ij", &[3]).contains("operand 0 has rank 3"));
         for hostile in ["->->", "i->j,k", "-", "i-j", "é", "\0", "...............", ".", "i>", "💥->"] {
             assert!(read(hostile, &[1]).is_err(), "{hostile}");
         }
         let spec = Spec::new("ij,jk", &[&[2, 3], &[4, 5]]).unwrap();
         let why = spec.check(&[&[2, 3], &[4, 5]]).unwrap_err().to_string();
-        assert_eq!(why, "einsum: 'j' has length 3, and axis 0 of operand 1 4");
+        assert_eq!(why, "einsum: 'j' has length 3, but axis 0 of operand 1 has length 4");
     }
 }

@@ -174,11 +174,15 @@ fn product<T: Ring>(
 fn order_of(order: Option<&[[usize; 2]]>, count: usize) -> Result<Vec<[usize; 2]>> {
     let Some(order) = order else { return Ok(vec![[0, 1]; count.saturating_sub(1)]) };
     if order.len() + 1 != count {
-        return wrong(format!("an order of {} steps leaves no single one of {count} operands", order.len()));
+        return wrong(format!(
+            "the order has {} steps; {count} operands require {}",
+            order.len(),
+            count.saturating_sub(1)
+        ));
     }
     for (step, &[a, b]) in order.iter().enumerate() {
         if a == b || a.max(b) >= count - step {
-            return wrong(format!("step {step} of the order takes {a} and {b} of {} operands", count - step));
+            return wrong(format!("step {step} of the order contracts operands {a} and {b} of {}", count - step));
         }
     }
     Ok(order.to_vec())
@@ -188,7 +192,7 @@ fn order_of(order: Option<&[[usize; 2]]>, count: usize) -> Result<Vec<[usize; 2]
 fn check_finite<T: Ring>(named: &Named<T>, is_left: bool) -> Result<()> {
     let Some((coords, value)) = named.whole.first_not_finite() else { return Ok(()) };
     let found = format!("{} in {}", value.to_number(), named.name);
-    let zero = "an implicit 0".to_string();
+    let zero = "unstored 0".to_string();
     let (left, right) = if is_left { (found, zero) } else { (zero, found) };
     Err(Error::NonFinite { operation: op::einsum.name, left, right, coords })
 }

@@ -236,7 +236,7 @@ impl<T: Float> Whole<T> {
         Ok(match (self, gradient) {
             (Whole::Entries(x), Whole::Entries(g)) => Whole::Entries(reduce::sum_backward(x, g, axes)?),
             (Whole::Array(x), Whole::Array(g)) => Whole::Array(reduce::sum_backward(x, g, axes)?),
-            _ => unreachable!("a gradient has the kind of what it is of"),
+            _ => unreachable!("a gradient has the kind of its operand"),
         })
     }
 

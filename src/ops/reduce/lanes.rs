@@ -150,8 +150,8 @@ struct LabelledLanes<'a> {
 
 impl<'a> LabelledLanes<'a> {
     fn new(reduction: &'a Reduction, shape: &[usize]) -> Self {
-        let grouping = reduction.grouping().expect("this is a reduction by labels");
-        let labelled = reduction.labelled_axis().expect("this is a reduction by labels");
+        let grouping = reduction.grouping().expect("only a reduction by labels reaches this");
+        let labelled = reduction.labelled_axis().expect("only a reduction by labels reaches this");
         let reduced = reduction.reduced();
         let mut kept: Vec<usize> = reduction.kept().iter().copied().filter(|&axis| axis != labelled).collect();
         let size = |axes: &[usize]| axes.iter().map(|&axis| shape[axis]).product::<usize>();
@@ -480,7 +480,7 @@ fn dot(coords: &[usize], steps: &[usize]) -> usize {
 /// Rejects lanes that are too long to be copied one at a time, as in a broadcast view.
 pub(super) fn check_lane<S: Data, D: Dimension>(array: &ArrayBase<S, D>, reduction: &Reduction) -> Result<()> {
     let longest = if array.is_empty() { 0 } else { reduction.extent() };
-    let instead = "reduce fewer axes, or the array that was broadcast";
+    let instead = "reduce fewer axes, or reduce before broadcasting the array";
     guard::<S::Elem>("the copy of one group", longest, default_limit(dense_bytes(array)), instead)
 }
 

@@ -302,7 +302,7 @@ fn checked<O: Op>(op: O, q: f64) -> Result<O> {
     if (0.0..=1.0).contains(&q) {
         return Ok(op);
     }
-    Err(Error::Argument { operation: op.name(), why: format!("q is {q:?}, not from 0 to 1") })
+    Err(Error::Argument { operation: op.name(), why: format!("q = {q:?} is not from 0 to 1") })
 }
 
 /// Returns the quantile at `q` over the given axes.

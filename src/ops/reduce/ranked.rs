@@ -65,7 +65,8 @@ impl Ranking {
             return Ok(());
         }
         let Ranking { count, axis, .. } = self;
-        let why = format!("axis {axis} has {length} positions, of which there are not {count}, and no integer is NaN");
+        let why =
+            format!("k = {count} exceeds the {length} positions of axis {axis}; a larger k requires a float type");
         Err(Error::Argument { operation: self.name, why })
     }
 }
@@ -112,7 +113,7 @@ fn sparse<T: Real, U: Plain>(
     of: impl Fn(Option<(T, u64)>) -> U + Sync + Send,
 ) -> Result<Erased<U>> {
     if ranking.asks_positions && x.fill.is_some() {
-        let why = "what is not stored has no place in an order; x.stored() ranks what is".into();
+        let why = "only stored entries can be ranked; call it on x.stored()".into();
         return Err(Error::Argument { operation: ranking.name, why });
     }
     let (fill, ranks) = (fill(x, own, ranking)?, Ranks::of(x, ranking)?);
@@ -182,7 +183,7 @@ impl Ranks {
         let limit = default_limit(x.pattern.index_bytes().saturating_add(size_of_val(x.values)));
         let width = x.pattern.width_for(&ranking.shape);
         let bytes = ranking.shape.rank() * width.bytes() + size_of::<T>() + 2 * size_of::<Ranked>();
-        guard::<u8>("the ranked entries", total.saturating_mul(bytes as u128), limit, "ask for fewer ranks")?;
+        guard::<u8>("the ranked entries", total.saturating_mul(bytes as u128), limit, "use a smaller k")?;
         let gaps = Gaps { fill: x.fill, extent: reduction.extent() };
         let part = |part| rank_groups(x, &groups, gaps, ranking, part, size);
         let picoseconds = 30_000 * (1 + x.values.len() / groups.len().max(1));

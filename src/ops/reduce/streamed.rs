@@ -20,7 +20,7 @@ use crate::plan::reduction::Reduction;
 
 /// Returns the error of a reduction that does not read chunks. The caller then computes all values, and reduces these.
 fn without_chunks<O: Op>(op: O) -> Error {
-    Error::Argument { operation: op.name(), why: "its elements do not come in pieces".into() }
+    Error::Argument { operation: op.name(), why: "its elements are not read in chunks".into() }
 }
 
 /// Returns the output elements of a reduction whose entries are consecutive.
@@ -92,7 +92,8 @@ fn of_states<T: Element, F: Fold<T>>(
     reduction: &Reduction,
     gaps: &Gaps<T>,
 ) -> Result<(AnyPattern, Vec<F::Out>)> {
-    let wrong = || Error::Argument { operation: op.name(), why: "what was folded elsewhere is no state of it".into() };
+    let wrong =
+        || Error::Argument { operation: op.name(), why: "the accumulators from other workers are invalid".into() };
     let ReductionPlan { pattern, groups } = ReductionPlan::new(x.pattern, reduction)?;
     if groups.len() != found.len() || x.pattern.nnz() != found.len() {
         return Err(wrong());
@@ -131,7 +132,7 @@ fn of_ranks<T: Element, H: Holistic<T>>(
     reduction: &Reduction,
     unseen: H::Out,
 ) -> Result<(AnyPattern, Vec<H::Out>)> {
-    let wrong = || Error::Argument { operation: op.name(), why: "what was found elsewhere is no key of it".into() };
+    let wrong = || Error::Argument { operation: op.name(), why: "the keys from other workers are invalid".into() };
     let ReductionPlan { pattern, groups } = ReductionPlan::new(x.pattern, reduction)?;
     if groups.len() != found.len() || x.pattern.nnz() != found.len() {
         return Err(wrong());

@@ -91,7 +91,7 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
     pub fn nonzero(&self) -> Result<Vec<Vec<P::Index>>> {
         if self.fill().is_truthy() {
             let fill = self.fill().to_number().to_string();
-            return Err(Error::FillNotZero { fill, target: "the list of what is not zero" });
+            return Err(Error::FillNotZero { fill, target: "the coordinates of nonzero elements" });
         }
         let coords = coords_of_truthy(self.sparse())?.into_iter();
         Ok(coords.map(|axis| axis.in_width(P::Index::WIDTH)?.into_vec()).collect::<Allocated<_>>()?)

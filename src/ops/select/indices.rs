@@ -145,8 +145,8 @@ impl<'a, J: Position> Take<'a, J> {
         let owned = self.owned_bytes();
         if owned < self.len().saturating_mul(size_of::<J>()) {
             let bytes = self.len().saturating_mul(item_bytes);
-            let what = "the index array written out";
-            guard::<u8>(what, bytes as u128, default_limit(owned), "take fewer at a time")?;
+            let what = "the expanded index array";
+            guard::<u8>(what, bytes as u128, default_limit(owned), "take fewer positions at a time")?;
         }
         Ok(Cow::Owned(match &self.items {
             Items::Array(array) => alloc::collect(array.iter().copied())?,

@@ -73,7 +73,8 @@ use crate::tensor::erased::{Erased, SparseRef};
 ///
 /// let other = y.with_fill(7);
 /// let refused = concat(0, &[&x, &other]).unwrap_err();
-/// assert_eq!(refused.to_string(), "the fill of tensor 1 is 7, that of tensor 0 is 0; with_fill sets another one");
+/// let message = "the fill of tensor 1 is 7, the fill of tensor 0 is 0; make them equal with with_fill";
+/// assert_eq!(refused.to_string(), message);
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 ///

@@ -244,7 +244,7 @@ impl<I: Index> Tensor<CsrPattern<I>, f64> {
 fn identity_matrix<P: Pattern, T: Element>(n: usize) -> Result<Tensor<P, T>> {
     check_axes::<P::Index>(&Shape::from([n]))?;
     let bytes = n as u128 * (2 * size_of::<P::Index>() + size_of::<T>()) as u128;
-    guard::<u8>("the identity matrix", bytes, default_limit(0), "ask for a smaller one")?;
+    guard::<u8>("the identity matrix", bytes, default_limit(0), "use a smaller side")?;
     diagonal_matrix(alloc::copies(T::ONE, n)?, 0)
 }
 
@@ -283,7 +283,7 @@ pub(crate) fn diagonal_pattern(vector: &AnyPattern, offset: isize, limit: u64) -
 /// Returns the number of rows of a matrix with a vector on a diagonal.
 pub(crate) fn diagonal_side(vector: &Shape, offset: isize) -> Result<usize> {
     let [length] = vector[..] else {
-        return Err(Error::RankMismatch { what: "what stands on a diagonal", expected: 1, found: vector.rank() });
+        return Err(Error::RankMismatch { what: "the vector for a diagonal", expected: 1, found: vector.rank() });
     };
     length.checked_add(offset.unsigned_abs()).ok_or(Error::AxisOverflow { axis: 0 })
 }
@@ -313,7 +313,7 @@ fn random_entries(format: Format, width: Width, shape: Shape, nnz: usize, seed: 
     }
     let limit = default_limit(0);
     let entry_bytes = size_of::<u128>() + shape.rank() * width.bytes() + size_of::<f64>();
-    guard::<u8>("the random entries", nnz as u128 * entry_bytes as u128, limit, "ask for fewer")?;
+    guard::<u8>("the random entries", nnz as u128 * entry_bytes as u128, limit, "use a smaller nnz")?;
     let permutation = Permutation::new(size.max(1), seed);
     let places = threads::filled(nnz, 20_000, |entries, places: &mut [u128]| {
         places.iter_mut().zip(entries).for_each(|(place, entry)| *place = permutation.at(entry as u128));

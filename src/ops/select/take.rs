@@ -74,7 +74,7 @@ use crate::plan::take::{ALONG_BYTES, FLATTENED_BYTES, TakeResult, along, flatten
 /// assert_eq!(square.to_dense()?, arr2(&[[2.0, 2.0], [0.0, 4.0]]).into_dyn());
 ///
 /// let refused = take(&x, [0, 6]).unwrap_err();
-/// assert_eq!(refused.to_string(), "position 6 is out of range for 6 elements, index 1");
+/// assert_eq!(refused.to_string(), "indices[1] = 6 is out of range for 6 elements; use .wrap() or .clip()");
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 ///

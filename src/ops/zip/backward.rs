@@ -200,7 +200,7 @@ fn summed_in_pieces<O: Element, A: Element, B: Element, T: Float>(
     let pattern = every_entry(own)?;
     let count = repeated_count(&pattern, shape);
     let limit = default_limit(own.held_bytes().saturating_add(a.held_bytes()).saturating_add(b.held_bytes()));
-    guard::<T>("the elements of a repeated operand", count, limit, "give an upstream gradient with a fill of 0")?;
+    guard::<T>("the elements of a repeated operand", count, limit, "use an upstream gradient with fill 0")?;
     let mut totals = GradientSums::new(pattern.nnz())?;
     if count > 0 {
         // A lookup may walk all entries of an operand, so a chunk has at least as many positions.

@@ -93,9 +93,10 @@ use crate::tensor::stored::Stored;
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot stand beside `{X}` in an elementwise operation",
+    message = "`{Self}` cannot be combined with `{X}` in an elementwise operation",
     label = "not a tensor of the same format, a view, an array or a number of the element type",
-    note = "hand over a reference to a tensor or array, `&y`; `to_coo`, `to_csr` and `cast` make two alike"
+    note = "pass a reference to a tensor or array, `&y`; convert operands to the same type with `to_coo`, `to_csr` and \
+            `cast`"
 )]
 pub trait Partner<X: Operand>: Sized {
     /// The type of its elements.

@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::sparse::{at_entry, fill_of, on_pattern, one_of_fills, own_fill, text};
+use super::sparse::{at_entry, fill_of, on_pattern, one_of_fills, own_fill, text, unstored};
 use super::{broadcast_shape, has_other_lengths, is_repeated, refused};
 use crate::base::alloc::{self, Allocated};
 use crate::base::error::{Error, Result};
@@ -239,10 +239,12 @@ impl<'a> BroadcastPatterns<'a> {
             return Ok(());
         }
         let instead = match self.is_left_repeated() && self.is_right_repeated() {
-            true => "the result has the positions of both operands; combine each with a tensor of that shape instead",
+            true => {
+                "the result has the positions of both operands; combine each operand with a tensor of that shape \
+                    instead"
+            }
             false => {
-                "an operation on x.stored() stores the entries of x only, and x.scale(axis, &vector) multiplies along \
-                 an axis"
+                "use x.stored() to store only the entries of x, or x.scale(axis, &vector) to multiply along an axis"
             }
         };
         Err(Error::TooLarge { what: "the entries of the result", bytes, limit, instead })
@@ -364,17 +366,20 @@ impl<'a, A: Element, B: Element> Broadcast<'a, A, B> {
             }
             _ => None,
         };
-        let (coords, a, b) = match (left, right) {
+        let (coords, a, b, is_left_stored) = match (left, right) {
             (None, None) => return Ok(()),
             (Some((coords, entry)), other) if other.as_ref().is_none_or(|(at, _)| coords < *at) => {
-                (coords, x.values()[entry], y.fill())
+                (coords, x.values()[entry], y.fill(), true)
             }
-            (_, Some((coords, entry))) => (coords, x.fill(), y.values()[entry]),
-            (Some((coords, entry)), None) => (coords, x.values()[entry], y.fill()),
+            (_, Some((coords, entry))) => (coords, x.fill(), y.values()[entry], false),
+            (Some((coords, entry)), None) => (coords, x.values()[entry], y.fill(), true),
         };
         Err(match op.apply(a, b) {
             Err(fault) => refused(op.name(), fault, Some(coords)),
-            Ok(_) => Error::NonFinite { operation: op.name(), left: text(a), right: text(b), coords },
+            Ok(_) => {
+                let (left, right) = if is_left_stored { (text(a), unstored(b)) } else { (unstored(a), text(b)) };
+                Error::NonFinite { operation: op.name(), left, right, coords }
+            }
         })
     }
 

@@ -6,7 +6,7 @@
 use ndarray::{ArrayD, ArrayViewD, Dimension, IxDyn, arr0};
 
 use super::repeated::Wholes;
-use super::sparse::{self, fill_of, text};
+use super::sparse::{self, fill_of, text, unstored};
 use super::sparse_pair;
 use super::{broadcast_shape, dense, is_repeated, refused, to_dense};
 use crate::base::alloc;
@@ -160,7 +160,7 @@ fn check_left_out<T: Element, Z: Zip<T, T>>(
     let Some((coords, element)) = gaps.min_by(|(one, _), (other, _)| one.cmp(other)) else { return Ok(()) };
     Err(match op.apply(tensor.fill(), element) {
         Err(fault) => refused(op.name(), fault, Some(coords)),
-        Ok(_) => Error::NonFinite { operation: op.name(), left: text(tensor.fill()), right: text(element), coords },
+        Ok(_) => Error::NonFinite { operation: op.name(), left: unstored(tensor.fill()), right: text(element), coords },
     })
 }
 

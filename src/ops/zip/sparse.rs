@@ -64,8 +64,8 @@ fn check_left_out<A: Element, B: Element, Z: Zip<A, B>>(
         Err(Error::NonFinite { operation: op.name(), left, right, coords: coords.unwrap_or_default() })
     };
     match (left, right) {
-        (Some((coords, entry)), _) => refused(coords, text(x.values()[entry]), text(y.fill())),
-        (None, Some((coords, entry))) => refused(coords, text(x.fill()), text(y.values()[entry])),
+        (Some((coords, entry)), _) => refused(coords, text(x.values()[entry]), unstored(y.fill())),
+        (None, Some((coords, entry))) => refused(coords, unstored(x.fill()), text(y.values()[entry])),
         (None, None) => Ok(()),
     }
 }
@@ -81,6 +81,11 @@ fn first_left_out<T: Element>(steps: &MergeSteps, side: u8, values: &[T], rule: 
 /// Returns the textual form of a value.
 pub(super) fn text<T: Element>(value: T) -> String {
     value.to_number().to_string()
+}
+
+/// Returns the textual form of the value of an unstored position.
+pub(super) fn unstored<T: Element>(value: T) -> String {
+    format!("unstored {}", text(value))
 }
 
 /// Combines the stored entries of two tensors of one shape.

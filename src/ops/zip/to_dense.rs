@@ -21,7 +21,7 @@ pub(super) fn of_all<A: Element, B: Element, Z: Zip<A, B>>(
 ) -> Result<ArrayD<Z::Out>> {
     let shape = broadcast_shape(x.shape(), array.shape())?;
     let limit = default_limit(x.stored_bytes().saturating_add(dense_bytes(&array)));
-    guard::<Z::Out>("the dense result", shape.wide_size(), limit, "take a part of both, or x.stored()")?;
+    guard::<Z::Out>("the dense result", shape.wide_size(), limit, "compute in chunks, or use x.stored()")?;
     dense::pair(x.to_erased().to_dense_with_limit(limit)?.view(), array, op)
 }
 

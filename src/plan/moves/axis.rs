@@ -113,7 +113,7 @@ impl StepLimits {
         match bytes <= u128::from(self.limit) {
             true => Ok(entries as usize),
             false => {
-                let instead = "work on the tensor before it is repeated";
+                let instead = "compute before repeating the tensor";
                 Err(Error::TooLarge { what: "the repeated entries", bytes, limit: self.limit, instead })
             }
         }

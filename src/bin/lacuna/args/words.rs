@@ -224,7 +224,7 @@ fn split_word(word: &OsStr) -> Option<(&str, &OsStr)> {
 /// Parses the probability of a quantile.
 pub(crate) fn parse_probability(text: &str) -> Parsed<String> {
     let q = text.trim().parse::<f64>().map_err(|_| format!("`{text}` is not a number from 0 to 1"))?;
-    if (0.0..=1.0).contains(&q) { Ok(q.to_string()) } else { Err(format!("q is {q:?}, not from 0 to 1")) }
+    if (0.0..=1.0).contains(&q) { Ok(q.to_string()) } else { Err(format!("q = {q:?} is not from 0 to 1")) }
 }
 
 pub(crate) fn parse_fill(text: &str) -> Parsed<String> {
