@@ -221,7 +221,7 @@ fn dots_stand_for_the_axes_that_no_letter_names() {
     assert_eq!(einsum("i...->...i", &[&x]).unwrap(), einsum("ijk->jki", &[&x]).unwrap());
     assert_eq!(einsum("i...", &[&x]).unwrap().shape(), [3, 4, 2]);
     let why = einsum("...,i...->i", &[&y, &x]).unwrap_err().to_string();
-    assert!(why.contains("no \"...\""), "{why}");
+    assert!(why.contains("operands have \"...\""), "{why}");
     let why = einsum("...i,...i->...", &[&y, &x]).map(|_| ());
     assert!(why.is_ok(), "{why:?}");
 }

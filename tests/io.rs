@@ -308,12 +308,12 @@ fn what_is_asked_for_is_given_or_refused() {
     assert_eq!(filled.fill(), Number::Real(f64::from(0.1f32)));
     assert!(dense(&filled).iter().all(|text| text == "0.1"));
     assert_eq!(message(ask(|o| o.dtype = Some(DType::Int8))), "0.1 (float64) at line 3 cannot be converted to int8");
-    assert_eq!(message(ask(|o| o.fill = Some("x".into()))), "the fill: `x` is no value of type float64");
+    assert_eq!(message(ask(|o| o.fill = Some("x".into()))), "the fill: `x` is not a value of type float64");
     let array = "%%MatrixMarket matrix array real general\n1 2\n1\n300\n";
     let npy = bytes_of(&mtx(array).unwrap(), FileFormat::Npy).unwrap();
     for (bytes, format) in [(array.as_bytes(), FileFormat::MatrixMarket), (&npy, FileFormat::Npy)] {
         let refused = read_from(bytes, format, &options(|o| o.fill = Some("x".into())));
-        assert_eq!(message(refused), "the fill: `x` is no value of type float64", "{format}");
+        assert_eq!(message(refused), "the fill: `x` is not a value of type float64", "{format}");
     }
     let filled = AnyTensor::from(CooTensor::full([1], 300).unwrap().with_index::<u64>().unwrap());
     assert_eq!(message(filled.cast(DType::Int8)), "300 (int32) at the fill cannot be converted to int8");

@@ -101,9 +101,9 @@ fn what_is_wrong_is_named_with_the_line_on_which_its_record_begins() {
             "who,what,n\r\n\r\na,b,1\r\n\"c\r\nc\",d,2\r\n\r\ne,f,2,3",
             "line 7: the record has 4 fields, the first one 3",
         ),
-        ("who,what,n\n\"a\na\",b,1.5\n", "line 2: `1.5` is no value of type int32"),
-        ("who,what,n\na,b,\n", "line 2: `` is no value of type int32"),
-        ("who,what,n\na,b,\x1b[31m\n", "line 2: `\\u{1b}[31m` is no value of type int32"),
+        ("who,what,n\n\"a\na\",b,1.5\n", "line 2: `1.5` is not a value of type int32"),
+        ("who,what,n\na,b,\n", "line 2: `` is not a value of type int32"),
+        ("who,what,n\na,b,\x1b[31m\n", "line 2: `\\u{1b}[31m` is not a value of type int32"),
     ] {
         assert_eq!(refused(text), message, "{text:?}");
     }

@@ -706,7 +706,7 @@ fn texts_that_ask_for_much_are_read_in_time() {
     (1..8_000).for_each(|at| text += &format!("y{at} = y{} + 1\n", at - 1));
     (0..8_000).for_each(|at| text += &format!("g{at} = grad(y7999, z{at}, 1)\n"));
     let refused = Program::parse(&(text + "result = [x]\n")).unwrap_err().to_string();
-    assert!(refused.contains("look at more than"), "{refused}");
+    assert!(refused.contains("visit more than"), "{refused}");
     // Equal steps are found among many of one operation.
     let terms: Vec<String> = (0..8_000).map(|number| format!("x * {number}.0")).collect();
     assert!(lacuna::eval::Expression::parse(&terms.join(" + ")).is_ok());

@@ -573,33 +573,33 @@ result = [z, dx, 3]
 fn what_is_no_program_is_told_with_its_place() {
     let x = "lacuna program 1\nx = input(\"x\", \"float64\", \"coo\", [2])\n";
     for (lines, expected) in [
-        ("y = sum(x", "line 3, column 8: the `)` to this is missing\n  y = sum(x\n         ^"),
+        ("y = sum(x", "line 3, column 8: the matching `)` is missing\n  y = sum(x\n         ^"),
         ("y = summ(x)", "line 3, column 5: there is no function summ; did you mean sum?\n  y = summ(x)\n      ^^^^"),
-        ("y = q + x", "line 3, column 5: no line before this one has the name q\n  y = q + x\n      ^"),
-        ("y = y + x", "line 3, column 5: no line before this one has the name y\n  y = y + x\n      ^"),
-        ("x = x + 1", "line 3, column 1: a line before this one has the name x\n  x = x + 1\n  ^"),
-        ("nan = x + 1", "line 3, column 1: a line begins with a name\n  nan = x + 1\n  ^^^"),
-        ("2 = x + 1", "line 3, column 1: a line begins with a name\n  2 = x + 1\n  ^"),
-        ("x + 1", "line 3, column 1: a line is a name, =, and an expression\n  x + 1\n  ^^^^^"),
-        ("y = [x]", "line 3, column 5: this is no step\n  y = [x]\n      ^^^"),
-        ("y = ", "line 3, column 5: the expression ends too early\n  y = \n      ^"),
-        ("y = input(\"x\", \"bool\", \"coo\", [])", "line 3, column 5: an input before this one is bound by \"x\""),
-        ("y = input(\"y\", \"bit\", \"coo\", [])", "line 3, column 5: there is no such element type"),
-        ("y = input(\"y\", \"bool\", \"coo\", [-1])", "line 3, column 33: this is no length"),
-        ("y = input(\"y\", \"bool\", \"coo\")", "line 3, column 5: an input is input("),
-        ("y = input(\"y\", \"bool\", \"csc\", [])", "line 3, column 5: a format is"),
-        ("result = x", "line 3, column 10: the result is a list of names"),
-        ("result = []", "line 3, column 10: the result is a list of names"),
-        ("result = [x]\ny = x", "line 4, column 1: nothing stands behind the result"),
-        ("y = x", "line 3, column 6: the line of the result is missing"),
-        ("y = grad(floor(x), x, 1)\nresult = [y]", "line 3, column 10: floor has no gradient"),
+        ("y = q + x", "line 3, column 5: no earlier line has the name q\n  y = q + x\n      ^"),
+        ("y = y + x", "line 3, column 5: no earlier line has the name y\n  y = y + x\n      ^"),
+        ("x = x + 1", "line 3, column 1: the name x is already used by an earlier line\n  x = x + 1\n  ^"),
+        ("nan = x + 1", "line 3, column 1: a line must start with a name\n  nan = x + 1\n  ^^^"),
+        ("2 = x + 1", "line 3, column 1: a line must start with a name\n  2 = x + 1\n  ^"),
+        ("x + 1", "line 3, column 1: expected a line `name = expression`\n  x + 1\n  ^^^^^"),
+        ("y = [x]", "line 3, column 5: expected an operation, found a list or a string\n  y = [x]\n      ^^^"),
+        ("y = ", "line 3, column 5: unexpected end of the expression\n  y = \n      ^"),
+        ("y = input(\"x\", \"bool\", \"coo\", [])", "line 3, column 5: an earlier input has the name \"x\""),
+        ("y = input(\"y\", \"bit\", \"coo\", [])", "line 3, column 5: unknown element type"),
+        ("y = input(\"y\", \"bool\", \"coo\", [-1])", "line 3, column 33: expected a length"),
+        ("y = input(\"y\", \"bool\", \"coo\")", "line 3, column 5: expected an input such as input("),
+        ("y = input(\"y\", \"bool\", \"csc\", [])", "line 3, column 5: expected a format"),
+        ("result = x", "line 3, column 10: the result must be a list of names"),
+        ("result = []", "line 3, column 10: the result must be a list of names"),
+        ("result = [x]\ny = x", "line 4, column 1: unexpected line after the result"),
+        ("y = x", "line 3, column 6: the line `result = [...]` is missing"),
+        ("y = grad(floor(x), x, 1)\nresult = [y]", "line 3, column 10: floor is not differentiable"),
     ] {
         let refused = Program::parse(&format!("{x}{lines}")).unwrap_err().to_string();
         assert!(refused.starts_with(expected), "{lines}: {refused}");
     }
     for text in ["", "x = 1", "lacuna program 2\nresult = [1]", "\nlacuna program 1\nresult = [1]"] {
         let Err(Fault::Wrong(wrong)) = Program::parse(text) else { panic!("{text}") };
-        assert_eq!(wrong.message(), "a program begins with the line `lacuna program 1`");
+        assert_eq!(wrong.message(), "the first line of a program must be `lacuna program 1`");
     }
 }
 
@@ -609,10 +609,10 @@ fn hostile_programs_are_refused_or_small() {
     let program = |lines: &str| Program::parse(&format!("lacuna program 1\n{lines}result = [t0]\n"));
     let message = |lines: &str| program(lines).unwrap_err().to_string();
     let deep = |depth: usize| format!("t0 = take({}1{}, 0)\n", "[".repeat(depth), "]".repeat(depth));
-    assert!(message(&deep(60)).contains("more than 50 lists"), "{}", message(&deep(60)));
-    assert!(message(&deep(5000)).contains("more than 100 brackets"));
+    assert!(message(&deep(60)).contains("more than 50 nested lists"), "{}", message(&deep(60)));
+    assert!(message(&deep(5000)).contains("more than 100 nested brackets"));
     assert!(program(&deep(50)).is_ok());
-    assert!(message(&"#\n".repeat(1 << 20)).contains("and a program at most"));
+    assert!(message(&"#\n".repeat(1 << 20)).contains("the limit is"));
     // Ten thousand steps, each of the one before it twice.
     let mut lines = String::from("t0 = full([2], 1.0)\ns0 = t0\n");
     (1..10_000).for_each(|at| lines += &format!("s{at} = stored(s{})\n", at - 1));
@@ -641,9 +641,9 @@ fn inputs_are_checked() {
     assert!(run(Some(x.to_any())).unwrap().same_as(&expected.to_any()), "the other format is converted");
     let refused = |x| run(x).unwrap_err().to_string();
     assert!(refused(None).contains("input \"x\" is not bound"));
-    let other = "input \"x\" is float64 [?, 2], and not float64 [2, 3]";
+    let other = "input \"x\" must be float64 [?, 2], found float64 [2, 3]";
     assert!(refused(Some(matrix(2, 3, 2, 1).to_any())).contains(other));
-    assert!(refused(Some(x.cast::<f32>().unwrap().to_any())).contains("and not float32 [3, 2]"));
+    assert!(refused(Some(x.cast::<f32>().unwrap().to_any())).contains("found float32 [3, 2]"));
     assert!(header(&read.inputs()[0]).is_none());
     assert!(read.check(|_| Some(x.to_any())).is_ok());
     assert!(read.explain(|_| Some(x.to_any())).unwrap().contains("sum(%1, axis=0)"));

@@ -32,7 +32,7 @@ impl Low {
             Low::Step(_) => "a tensor",
             Low::Stored(_) => "the entries of a tensor",
             Low::Number(_) => "a number",
-            Low::Text(_) => "a text",
+            Low::Text(_) => "a string",
             Low::List(_) => "a list",
         }
     }
@@ -75,7 +75,7 @@ impl Low {
             ParameterKind::Order => self.order(at)?,
             ParameterKind::Number => match self {
                 Low::Number(number) => number.clone().into(),
-                other => return wrong(at, format!("a number belongs here, and not {}", other.kind())),
+                other => return wrong(at, format!("expected a number, found {}", other.kind())),
             },
             ParameterKind::Operand | ParameterKind::Choice | ParameterKind::Data | ParameterKind::Closure => {
                 self.arg(inputs)
@@ -133,7 +133,7 @@ impl Low {
     fn flag(&self, at: &Range<usize>) -> Found<bool> {
         match self {
             Low::Number(number) if number.truth().is_some() => Ok(number.truth() == Some(true)),
-            other => wrong(at, format!("true or false belongs here, and not {}", other.kind())),
+            other => wrong(at, format!("expected true or false, found {}", other.kind())),
         }
     }
 
@@ -143,13 +143,13 @@ impl Low {
             Low::Text(text) => words.iter().copied().find(|word| word == text),
             _ => None,
         };
-        found.map_or_else(|| wrong(at, format!("one of \"{}\" belongs here", words.join("\", \""))), Ok)
+        found.map_or_else(|| wrong(at, format!("expected one of \"{}\"", words.join("\", \""))), Ok)
     }
 
     fn text(&self, at: &Range<usize>) -> Found<&str> {
         match self {
             Low::Text(text) => Ok(text),
-            other => wrong(at, format!("this is {}, and not a text", other.kind())),
+            other => wrong(at, format!("expected a string, found {}", other.kind())),
         }
     }
 
@@ -159,7 +159,7 @@ impl Low {
                 Ok(number) => Ok(number.float().unwrap_or(f64::NAN)),
                 Err(message) => wrong(at, message),
             },
-            other => wrong(at, format!("a number belongs here, and not {}", other.kind())),
+            other => wrong(at, format!("expected a number, found {}", other.kind())),
         }
     }
 
@@ -169,19 +169,19 @@ impl Low {
             1.0 => Ok(Arg::Integer(1)),
             2.0 => Ok(Arg::Absent),
             f64::INFINITY => Ok(Arg::Real(f64::INFINITY)),
-            other => wrong(at, format!("ord is 1, 2 or inf, not {other}")),
+            other => wrong(at, format!("ord must be 1, 2 or inf, found {other}")),
         }
     }
 }
 
 fn no_pairs<T>(at: &Range<usize>) -> Found<T> {
-    wrong(at, "this is a list of pairs, as in [[0, 1], [2, 0]]")
+    wrong(at, "expected a list of pairs, such as [[0, 1], [2, 0]]")
 }
 
 /// Returns the error for an argument that is not an integer in the range of type `T`.
 pub(super) fn no_integer<T: TryFrom<i128>, R>(found: &str, at: &Range<usize>) -> Found<R> {
-    let least = if T::try_from(-1).is_ok() { "" } else { ", at least 0," };
-    wrong(at, format!("an integer{least} belongs here, and not {found}"))
+    let least = if T::try_from(-1).is_ok() { "" } else { " of at least 0" };
+    wrong(at, format!("expected an integer{least}, found {found}"))
 }
 
 /// Returns an argument as a number, if it is a number.

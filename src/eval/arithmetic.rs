@@ -28,11 +28,11 @@ pub(super) fn signed(sign: Unary, number: &Literal, place: &Range<usize>) -> Fou
     match sign {
         Unary::Neg => match number.negated() {
             Some(number) => Ok(number),
-            None => wrong(place, format!("{} has no other sign", number.told())),
+            None => wrong(place, format!("{} cannot be negated", number.told())),
         },
         Unary::Not => match number.truth().filter(|_| number.is_bool()) {
             Some(truth) => Ok(Literal::from(!truth)),
-            None => wrong(place, "~ is for bool, integers of a tensor, and true and false"),
+            None => wrong(place, "~ requires a tensor of bool or integers, or true or false"),
         },
     }
 }
@@ -45,7 +45,7 @@ pub(super) fn binary(operator: Binary, left: &Literal, right: &Literal, place: &
     };
     match found {
         Some(found) => Ok(found),
-        None => wrong(place, "these two numbers have no such result"),
+        None => wrong(place, "the operator does not have a result for these two numbers"),
     }
 }
 

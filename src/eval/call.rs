@@ -28,7 +28,7 @@ pub(super) fn placed(
         let (place, at) = match &argument.name {
             None if arguments[..position].iter().any(|before| before.name.is_some()) => {
                 let at = nodes[argument.value].at.clone();
-                return Err(Wrong::new(at, "an argument without a name stands behind one with a name"));
+                return Err(Wrong::new(at, "a positional argument follows a named argument"));
             }
             None => {
                 let place = match parameters.len().checked_sub(1) {
@@ -43,7 +43,7 @@ pub(super) fn placed(
             return Err(Wrong::new(at, format!("the arguments of {} are {}", function.name(), function.signature())));
         };
         if !places[place].is_empty() && (argument.name.is_some() || !takes_more(place)) {
-            return Err(Wrong::new(at, format!("{} is given twice", parameters[place].name)));
+            return Err(Wrong::new(at, format!("{} is set twice", parameters[place].name)));
         }
         places[place].push(argument.value);
     }
@@ -72,6 +72,6 @@ pub(super) fn check_calls(nodes: &[ExpressionNode], from: Id) -> Result<(), Wron
 /// Returns the error for a name that is not bound.
 pub(super) fn unbound(name: &str, at: Range<usize>) -> Wrong {
     let is_function = function(name).is_some();
-    let hint = if is_function { format!("; the function is called {name}(…)") } else { String::new() };
-    Wrong::new(at, format!("nothing is bound to the name {name}{hint}"))
+    let hint = if is_function { format!("; call the function as {name}(…)") } else { String::new() };
+    Wrong::new(at, format!("the name {name} is not bound{hint}"))
 }

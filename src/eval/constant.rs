@@ -16,7 +16,7 @@ pub(super) fn tensor(call: &Running<'_>) -> Result<AnyValue, Fault> {
         _ => call.coordinates("indices", shape.rank())?,
     };
     if let Some(twice) = repeated(&indices) {
-        let message = format!("position {twice:?} stands here twice; with_entries takes the last of them");
+        let message = format!("position {twice:?} is repeated; with_entries uses the last value");
         return wrong(&call.at_of("indices"), message);
     }
     let values = call.numbers("values", dtype, indices.len())?;
@@ -37,7 +37,7 @@ fn repeated(indices: &[Vec<usize>]) -> Option<&Vec<usize>> {
 pub(super) fn array(call: &Running<'_>) -> Result<AnyValue, Fault> {
     let (dtype, shape, count) = (call.dtype()?, call.shape(), call.list("values")?.len());
     if shape.wide_size() != count as u128 {
-        return wrong(&call.at_of("values"), format!("these are {count} numbers for an array of shape {shape}"));
+        return wrong(&call.at_of("values"), format!("found {count} numbers for an array of shape {shape}"));
     }
     let values = call.numbers("values", dtype, count)?;
     call.done(AnyArray::of_all(dtype, &shape, &values))

@@ -42,7 +42,7 @@ fn in_order(lowered: &Lowered, bound: &dyn Fn(&str) -> Option<AnyValue>) -> Resu
                 let inputs: Vec<&AnyValue> = step.inputs.iter().filter_map(|&at| values[at].as_ref()).collect();
                 called(call, &inputs, places)?
             }
-            (None, None) => return wrong(&places.call, "this has no value"),
+            (None, None) => return wrong(&places.call, "this does not have a value"),
         };
         values.push(Some(value));
         for &input in &step.inputs {

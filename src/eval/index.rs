@@ -53,7 +53,7 @@ fn parts(text: &str) -> Option<Vec<IndexPart>> {
 pub(super) fn slices_of(text: &str, shape: &Shape, call: &Range<usize>) -> Found<Vec<SliceInfoElem>> {
     match parts(text) {
         Some(parts) => slices(&parts, shape, call),
-        None => wrong(call, format!("{text} is no index")),
+        None => wrong(call, format!("{text} is not an index")),
     }
 }
 

@@ -47,23 +47,23 @@ pub(super) fn input_of(nodes: &[ExpressionNode], arguments: &[Argument], at: &Ra
         arguments.iter().filter(|given| given.name.is_none()).map(|given| &nodes[given.value].kind).collect();
     let [NodeKind::Text(name), NodeKind::Text(dtype), NodeKind::Text(format), NodeKind::List(lengths)] = kinds[..]
     else {
-        return Err(wrong("an input is input(\"x\", \"float64\", \"csr\", [2, \"?\"])"));
+        return Err(wrong("expected an input such as input(\"x\", \"float64\", \"csr\", [2, \"?\"])"));
     };
     let length = |id: &Id| match &nodes[*id].kind {
         NodeKind::Text(open) if open == "?" => Ok(None),
         NodeKind::Number(number) => match number.integer().and_then(|length| usize::try_from(length).ok()) {
             Some(length) => Ok(Some(length)),
-            None => Err(Wrong::new(nodes[*id].at.clone(), "this is no length")),
+            None => Err(Wrong::new(nodes[*id].at.clone(), "expected a length")),
         },
-        _ => Err(Wrong::new(nodes[*id].at.clone(), "a length is an integer, or \"?\"")),
+        _ => Err(Wrong::new(nodes[*id].at.clone(), "expected a length: an integer or \"?\"")),
     };
     Ok(Input {
         name: name.clone(),
-        dtype: DType::from_name(dtype).ok_or_else(|| wrong("there is no such element type"))?,
+        dtype: DType::from_name(dtype).ok_or_else(|| wrong("unknown element type"))?,
         format: match format.as_str() {
             "coo" | "array" => Format::Coo,
             "csr" => Format::Csr,
-            _ => return Err(wrong("a format is \"coo\", \"csr\" or \"array\"")),
+            _ => return Err(wrong("expected a format: \"coo\", \"csr\" or \"array\"")),
         },
         is_array: format == "array",
         lengths: lengths.iter().map(length).collect::<Result<_, _>>()?,

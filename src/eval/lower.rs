@@ -59,7 +59,7 @@ impl Lowered {
             lowering.found.push(low);
         }
         let Some((root, last)) = lowering.found.pop().zip(nodes.last()) else {
-            return wrong(&(0..0), "there is no expression");
+            return wrong(&(0..0), "the expression is empty");
         };
         let roots = match root {
             Low::List(items) if has_list && !items.is_empty() => items,
@@ -78,7 +78,7 @@ impl Lowered {
                     Outcome::Step(steps.len() - 1)
                 }
                 Low::Number(number) => Outcome::Number(number),
-                other => return wrong(&last.at, format!("{} is no result", other.kind())),
+                other => return wrong(&last.at, format!("{} is not a result", other.kind())),
             });
         }
         let graph = Ordered::new(&steps);
@@ -209,7 +209,7 @@ impl<'a> Lowering<'a> {
     /// before it.
     fn block(&mut self, rows: Id, at: &Range<usize>) -> Found<Low> {
         let Low::List(rows_of) = self.found[rows].clone() else {
-            return wrong(&self.nodes[rows].at, format!("this is {}, and not a list of rows", self.found[rows].kind()));
+            return wrong(&self.nodes[rows].at, format!("expected a list of rows, found {}", self.found[rows].kind()));
         };
         let mut joined = Vec::with_capacity(rows_of.len());
         for row in rows_of {
@@ -227,7 +227,7 @@ impl<'a> Lowering<'a> {
     /// Returns the step of an index, as in `x[1:3, 0]`.
     fn index(&mut self, x: Id, items: &[IndexItem], at: &Range<usize>) -> Found<Low> {
         if self.found[x].step().is_none() {
-            return wrong(&self.nodes[x].at, format!("{} has no index", self.found[x].kind()));
+            return wrong(&self.nodes[x].at, format!("{} cannot be indexed", self.found[x].kind()));
         }
         let parts = items.iter().map(|item| self.part(item)).collect::<Found<Vec<IndexPart>>>()?;
         let mut inputs = Vec::new();
@@ -248,9 +248,9 @@ impl<'a> Lowering<'a> {
         match &self.found[id] {
             Low::Number(number) => match number.integer() {
                 Some(integer) => Ok(integer),
-                None => wrong(&self.nodes[id].at, format!("an index is an integer, not {}", number.told())),
+                None => wrong(&self.nodes[id].at, format!("expected an integer as index, found {}", number.told())),
             },
-            other => wrong(&self.nodes[id].at, format!("an index is an integer, not {}", other.kind())),
+            other => wrong(&self.nodes[id].at, format!("expected an integer as index, found {}", other.kind())),
         }
     }
 
@@ -282,17 +282,19 @@ impl<'a> Lowering<'a> {
     /// Returns the gradient of a part of the expression with respect to a name.
     fn grad(&mut self, [y, x, upstream]: [Id; 3], at: &Range<usize>) -> Found<Low> {
         if !matches!(self.nodes[x].kind, NodeKind::Name(_)) {
-            return wrong(&self.nodes[x].at, "a gradient is by a name");
+            return wrong(&self.nodes[x].at, "the second argument of grad must be a name");
         }
         if let (Low::Number(_), Some(by)) = (&self.found[y], self.found[x].step()) {
             // A number does not depend on a tensor.
-            let Some(zeros) = expression::no_gradient(by, made()) else { return wrong(at, "this has no gradient") };
+            let Some(zeros) = expression::no_gradient(by, made()) else {
+                return wrong(at, "this is not differentiable");
+            };
             keep_place(&mut self.places, &zeros, at);
             return Ok(Low::Step(zeros));
         }
         let tensor = |id: Id| match self.found[id].step() {
             Some(step) => Ok(Arc::clone(step)),
-            None => wrong(&self.nodes[id].at, format!("this is {}, and not a tensor", self.found[id].kind())),
+            None => wrong(&self.nodes[id].at, format!("expected a tensor, found {}", self.found[id].kind())),
         };
         let (of, by) = (tensor(y)?, tensor(x)?);
         let upstream = match &self.found[upstream] {
@@ -305,7 +307,7 @@ impl<'a> Lowering<'a> {
         let size = || expression::numbers(&of, &|_| false).len();
         self.visited += *self.sizes.entry(expression::number(&of)).or_insert_with(size);
         if self.visited > VISITED {
-            return wrong(at, format!("the gradients up to this one look at more than {VISITED} steps"));
+            return wrong(at, format!("the gradients up to this one visit more than {VISITED} steps"));
         }
         let zero = || expression::no_gradient(&by, made());
         let places = &mut self.places;
@@ -319,7 +321,7 @@ impl<'a> Lowering<'a> {
             Ok(found) => found.or_else(zero),
             Err(refusal) => return Err(Fault::Wrong(self.without_gradient(&refusal.step, &refusal.error, at))),
         };
-        let Some(found) = found else { return wrong(at, "this has no gradient") };
+        let Some(found) = found else { return wrong(at, "this is not differentiable") };
         let count = expression::numbers(&found, &|_| false).len();
         self.visited += count;
         if count > MOST {
@@ -341,7 +343,7 @@ impl<'a> Lowering<'a> {
                 let semiring = step.call().and_then(|call| call.said_of("semiring"));
                 let over =
                     semiring.map_or_else(String::new, |semiring| format!(" over {}", semiring.trim_matches('"')));
-                Wrong::new(place, format!("{}{over} has no gradient", operation.trim_end_matches('_')))
+                Wrong::new(place, format!("{}{over} is not differentiable", operation.trim_end_matches('_')))
             }
             other => Wrong::new(place, other.to_string()),
         }
@@ -354,7 +356,7 @@ fn with_kept_axes(op: &'static OpSpec, args: &mut [Arg], places: &CallPositions)
     if let Some(by) = op.place_of("by").filter(|&by| !matches!(args[by], Arg::Absent))
         && let Arg::Absent = args[axis]
     {
-        return wrong(&places.of(by), "axis=… says whose labels these are");
+        return wrong(&places.of(by), "labels require axis=…");
     }
     if let Arg::Flag(keeps) = std::mem::replace(&mut args[keep_dims], Arg::Absent) {
         let axes = if let Arg::Axes(axes) = &args[axis] { axes.clone() } else { Axes::all() };

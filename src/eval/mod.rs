@@ -67,11 +67,24 @@ impl From<Error> for Fault {
     }
 }
 
+/// Calls that the library recommends in its errors, and the same in expressions.
+const ADVICE: [(&str, &str); 4] = [
+    ("use .wrap() or .clip()", "use mode=\"wrap\" or mode=\"clip\""),
+    ("call it on x.stored()", "call it on stored(x)"),
+    ("x.stored() and y.stored() combine", "stored(x) and stored(y) combine"),
+    ("x.stored() skips", "stored(x) skips"),
+];
+
+/// A message recommends the functions of expressions in place of the calls of the library.
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Fault::Wrong(wrong) => wrong.fmt(f),
-            Fault::Run(error) => error.fmt(f),
+            Fault::Run(error) => {
+                let message =
+                    ADVICE.iter().fold(error.to_string(), |message, (call, text)| message.replace(call, text));
+                f.write_str(&message)
+            }
         }
     }
 }
@@ -103,7 +116,7 @@ impl Wrong {
     /// use lacuna::eval::{Expression, Fault};
     ///
     /// let Err(Fault::Wrong(wrong)) = Expression::parse("sum(x") else { panic!() };
-    /// assert_eq!(wrong.message(), "the `)` to this is missing");
+    /// assert_eq!(wrong.message(), "the matching `)` is missing");
     /// ```
     pub fn message(&self) -> &str {
         &self.message

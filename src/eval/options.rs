@@ -28,7 +28,7 @@ pub(super) fn one_of_two(call: &Running<'_>, both: Checked<(AnyValue, AnyValue)>
     let is_right = match call.count("wrt") {
         0 => false,
         1 => true,
-        other => return wrong(call.at(), format!("wrt is 0 or 1, not {other}")),
+        other => return wrong(call.at(), format!("wrt must be 0 or 1, found {other}")),
     };
     call.done(both.map(|(dx, dy)| if is_right { dy } else { dx }))
 }
@@ -65,7 +65,7 @@ pub(super) fn one_of(call: &Running<'_>, all: Checked<Vec<AnyValue>>) -> Found {
     let (mut all, wrt) = (at(call.at(), all)?, call.count("wrt"));
     match wrt < all.len() {
         true => Ok(all.swap_remove(wrt)),
-        false => wrong(call.at(), format!("wrt is the number of one of {} tensors", all.len())),
+        false => wrong(call.at(), format!("wrt must be the index of one of {} tensors, from 0", all.len())),
     }
 }
 
@@ -76,7 +76,7 @@ type GradientsOfList = fn(isize, AnyOperand<'_>, &[AnyOperand<'_>]) -> Checked<V
 pub(super) fn of_list(call: &Running<'_>, gradients: GradientsOfList) -> Found {
     let (operands, wrt) = (call.operands("tensors")?, call.count("wrt"));
     if wrt >= operands.len() {
-        return wrong(call.at(), format!("wrt is the number of one of {} tensors", operands.len()));
+        return wrong(call.at(), format!("wrt must be the index of one of {} tensors, from 0", operands.len()));
     }
     one_of(call, gradients(call.position("axis"), call.whole("upstream")?, &operands))
 }
@@ -122,7 +122,7 @@ pub(super) fn multiplied<'c>(call: &Running<'c>, options: AnyMatmul<'c>) -> Foun
     let options = match (call.is_given("mask"), call.call().flag("complement")) {
         (true, false) => options.mask(call.tensor("mask")?),
         (true, true) => options.without(call.tensor("mask")?),
-        (false, true) => return wrong(call.at(), "complement=… is that of a mask"),
+        (false, true) => return wrong(call.at(), "complement=… requires a mask"),
         (false, false) => options,
     };
     call.done(call.moving("x")?.matmul_with(call.moving("y")?, options))

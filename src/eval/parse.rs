@@ -29,7 +29,7 @@ impl<'a> ParserError<Input<'a>> for Wrong {
     type Inner = Wrong;
 
     fn from_input(input: &Input<'a>) -> Self {
-        Wrong::new(next_character(input), "this is no part of an expression")
+        Wrong::new(next_character(input), "unexpected character")
     }
 
     fn into_inner(self) -> Result<Self, Self> {
@@ -50,7 +50,7 @@ pub(super) fn within(text: &str, part: Range<usize>) -> Result<(Vec<ExpressionNo
     match any_expression(&mut input).and_then(|root| end(&mut input).map(|()| root)) {
         Ok(root) => Ok((input.state.nodes, root)),
         Err(ErrMode::Backtrack(wrong) | ErrMode::Cut(wrong)) => Err(wrong),
-        Err(ErrMode::Incomplete(_)) => Err(Wrong::new(part.end..part.end, "the expression ends too early")),
+        Err(ErrMode::Incomplete(_)) => Err(Wrong::new(part.end..part.end, "unexpected end of the expression")),
     }
 }
 
@@ -70,7 +70,7 @@ pub(super) fn index(text: &str) -> Result<(Vec<ExpressionNode>, Vec<IndexItem>),
     match items(&mut input) {
         Ok(items) => Ok((input.state.nodes, items)),
         Err(ErrMode::Backtrack(wrong) | ErrMode::Cut(wrong)) => Err(wrong),
-        Err(ErrMode::Incomplete(_)) => Err(Wrong::new(text.len()..text.len(), "the index ends too early")),
+        Err(ErrMode::Incomplete(_)) => Err(Wrong::new(text.len()..text.len(), "unexpected end of the index")),
     }
 }
 
@@ -78,11 +78,11 @@ pub(super) fn index(text: &str) -> Result<(Vec<ExpressionNode>, Vec<IndexItem>),
 fn end(input: &mut Input<'_>) -> Parsed<()> {
     let message = match rest(input).as_bytes() {
         [] => return Ok(()),
-        [b'=' | b'!', b'=', ..] | [b'<' | b'>', ..] => "comparisons are not chained; write (a < b) & (b < c)",
-        [b'=', ..] => "= binds the arguments of a function; the comparison is ==",
-        [b')' | b']', ..] => "nothing is open that this closes",
-        [b',', ..] => "a comma stands between arguments, and in lists and indices",
-        [b':', ..] => "a range stands in an index, as in x[1:3]",
+        [b'=' | b'!', b'=', ..] | [b'<' | b'>', ..] => "comparisons cannot be chained; write (a < b) & (b < c)",
+        [b'=', ..] => "= sets an argument of a function; compare with ==",
+        [b')' | b']', ..] => "unmatched closing bracket",
+        [b',', ..] => "unexpected comma; commas separate arguments, list items and indices",
+        [b':', ..] => "unexpected colon; write a range in an index, as in x[1:3]",
         _ => "an operator is missing before this",
     };
     cut(next_character(input), message)
@@ -137,7 +137,7 @@ fn place(input: &Input<'_>, node: Id) -> Range<usize> {
 fn deeper(input: &mut Input<'_>, at: Range<usize>) -> Parsed<()> {
     input.state.depth += 1;
     match input.state.depth > DEPTH {
-        true => cut(at, format!("more than {DEPTH} brackets, signs and powers stand in each other here")),
+        true => cut(at, format!("more than {DEPTH} nested brackets, unary operators and powers")),
         false => Ok(()),
     }
 }
@@ -177,7 +177,7 @@ fn nested(input: &mut Input<'_>, at: Range<usize>) -> Parsed<Id> {
     sign(input, "(")?;
     let inner = any_expression(input)?;
     if rest(input).starts_with(',') {
-        return cut(next_character(input), "a list stands in brackets, as in [1, 2]");
+        return cut(next_character(input), "unexpected comma; write a list in brackets, as in [1, 2]");
     }
     close(input, ")", &at)?;
     input.state.depth -= 1;
@@ -190,10 +190,10 @@ fn close(input: &mut Input<'_>, bracket: &'static str, opened: &Range<usize>) ->
         return literal(bracket).void().parse_next(input);
     }
     if rest(input).is_empty() {
-        return cut(opened.clone(), format!("the `{bracket}` to this is missing"));
+        return cut(opened.clone(), format!("the matching `{bracket}` is missing"));
     }
     end(input)?;
-    cut(next_character(input), "this is no part of an expression")
+    cut(next_character(input), "unexpected character")
 }
 
 /// Reads items that are separated by commas, and the closing bracket. The opening bracket is already read.
@@ -228,7 +228,7 @@ fn list(input: &mut Input<'_>, at: Range<usize>) -> Parsed<Id> {
 fn text(input: &mut Input<'_>) -> Parsed<Id> {
     let (start, quote) = (here(input), &rest(input)[..1]);
     let Some(length) = rest(input)[1..].find(quote) else {
-        return cut(start..start + 1, "the quote that ends this text is missing");
+        return cut(start..start + 1, "the closing quote is missing");
     };
     let text = rest(input)[1..=length].to_string();
     input.next_slice(length + 2);
@@ -243,9 +243,9 @@ fn number(input: &mut Input<'_>) -> Parsed<Id> {
     let word_end = text[length..].find(|c: char| !continues_name(c) && c != '.').map_or(text.len(), |end| length + end);
     let at = start..start + word_end;
     if word_end > length || length == 0 {
-        return cut(at, "this is no number");
+        return cut(at, "invalid number");
     }
-    let Some(number) = Literal::parse(&text[..length]) else { return cut(at, "this is no number") };
+    let Some(number) = Literal::parse(&text[..length]) else { return cut(at, "invalid number") };
     input.next_slice(length);
     Ok(push(input, NodeKind::Number(number), at))
 }
@@ -355,8 +355,8 @@ fn prefix<'a>(input: &mut Input<'a>) -> Parsed<Prefixed<'a>> {
     let fold: fn(&mut Input<'a>, Id) -> Parsed<Id> = match rest(input).chars().next() {
         Some('-') => |input, operand| Ok(signed(input, Unary::Neg, operand)),
         Some('~') => |input, operand| Ok(signed(input, Unary::Not, operand)),
-        None => return cut(at, "the expression ends too early"),
-        Some('+') => return cut(at, "there is no sign +"),
+        None => return cut(at, "unexpected end of the expression"),
+        Some('+') => return cut(at, "there is no unary +"),
         _ => return cut(at, "an operand is missing here"),
     };
     deeper(input, at)?;

@@ -71,11 +71,11 @@ impl Program {
     ///
     /// let text = "lacuna program 1\nx = input(\"x\", \"float64\", \"coo\", [2])\nresult = [y]\n";
     /// let refused = Program::parse(text).unwrap_err().to_string();
-    /// assert_eq!(refused, "line 3, column 11: no line before this one has the name y\n  result = [y]\n            ^");
+    /// assert_eq!(refused, "line 3, column 11: no earlier line has the name y\n  result = [y]\n            ^");
     /// ```
     pub fn parse(text: &str) -> Result<Self, Fault> {
         if text.len() > TEXT {
-            let why = format!("this text has {} bytes, and a program at most {TEXT}", text.len());
+            let why = format!("the program has {} bytes; the limit is {TEXT} bytes", text.len());
             return Err(Fault::Wrong(Wrong::new(0..0, why)));
         }
         let wrong = |wrong: Wrong| Fault::Wrong(wrong.of(text));
@@ -161,7 +161,7 @@ impl Program {
             let x = bound(&input.name).ok_or_else(|| refused(format!("input {:?} is not bound", input.name)))?.into();
             if !input.fits(&x) {
                 let (name, told, dtype, shape) = (&input.name, input.told(), x.dtype(), x.shape());
-                return Err(refused(format!("input {name:?} is {told}, and not {dtype} {shape}")));
+                return Err(refused(format!("input {name:?} must be {told}, found {dtype} {shape}")));
             }
             let x = match input.is_array {
                 true => AnyOperand::from(&x).to_array()?.into(),
@@ -200,30 +200,32 @@ impl ProgramReader {
             start = at.end + 1;
             match line.trim() {
                 HEAD if number == 0 => {}
-                _ if number == 0 => return Err(Wrong::new(at, format!("a program begins with the line `{HEAD}`"))),
+                _ if number == 0 => {
+                    return Err(Wrong::new(at, format!("the first line of a program must be `{HEAD}`")));
+                }
                 line if line.is_empty() || line.starts_with('#') => {}
-                _ if self.is_done => return Err(Wrong::new(at, "nothing stands behind the result")),
+                _ if self.is_done => return Err(Wrong::new(at, "unexpected line after the result")),
                 _ => self.line(text, at)?,
             }
         }
         match self.is_done {
             true => Ok(()),
-            false => Err(Wrong::new(text.len()..text.len(), "the line of the result is missing")),
+            false => Err(Wrong::new(text.len()..text.len(), "the line `result = [...]` is missing")),
         }
     }
 
     /// Reads a line `name = expression`.
     fn line(&mut self, text: &str, line: Range<usize>) -> Result<(), Wrong> {
         let Some(sign) = text[line.clone()].find('=').map(|sign| line.start + sign) else {
-            return Err(Wrong::new(line, "a line is a name, =, and an expression"));
+            return Err(Wrong::new(line, "expected a line `name = expression`"));
         };
         let (name, at) = trimmed(text, line.start..sign);
         let is_name = name.starts_with(parse::begins_name) && name.chars().all(parse::continues_name);
         if !is_name || literal::constant(name).is_some() {
-            return Err(Wrong::new(at, "a line begins with a name"));
+            return Err(Wrong::new(at, "a line must start with a name"));
         }
         if self.names.contains_key(name) {
-            return Err(Wrong::new(at, format!("a line before this one has the name {name}")));
+            return Err(Wrong::new(at, format!("the name {name} is already used by an earlier line")));
         }
         let (found, root) = parse::within(text, sign + 1..line.end)?;
         if name == "result" {
@@ -234,7 +236,9 @@ impl ProgramReader {
                 let input = input_of(&found, arguments, &found[root].at)?;
                 self.input(input, found[root].at.clone())?
             }
-            NodeKind::List(_) | NodeKind::Text(_) => return Err(Wrong::new(found[root].at.clone(), "this is no step")),
+            NodeKind::List(_) | NodeKind::Text(_) => {
+                return Err(Wrong::new(found[root].at.clone(), "expected an operation, found a list or a string"));
+            }
             _ => self.append(found)?[root],
         };
         self.names.insert(name.to_string(), id);
@@ -244,7 +248,7 @@ impl ProgramReader {
     fn result(&mut self, found: Vec<ExpressionNode>, root: Id) -> Result<(), Wrong> {
         let is_list = matches!(&found[root].kind, NodeKind::List(items) if !items.is_empty());
         if !is_list {
-            return Err(Wrong::new(found[root].at.clone(), "the result is a list of names, as in [y, z]"));
+            return Err(Wrong::new(found[root].at.clone(), "the result must be a list of names, such as [y, z]"));
         }
         self.is_done = true;
         self.append(found).map(drop)
@@ -252,7 +256,7 @@ impl ProgramReader {
 
     fn input(&mut self, input: Input, at: Range<usize>) -> Result<Id, Wrong> {
         if !self.bound.insert(input.name.clone()) {
-            return Err(Wrong::new(at, format!("an input before this one is bound by {:?}", input.name)));
+            return Err(Wrong::new(at, format!("an earlier input has the name {:?} already", input.name)));
         }
         let kind = NodeKind::Name(input.name.clone());
         self.inputs.push(input);
@@ -266,7 +270,7 @@ impl ProgramReader {
             _ => 0,
         };
         if depth > LISTS {
-            return Err(Wrong::new(node.at, format!("more than {LISTS} lists stand in each other here")));
+            return Err(Wrong::new(node.at, format!("more than {LISTS} nested lists")));
         }
         self.nodes.push(node);
         self.depths.push(depth);
@@ -282,7 +286,7 @@ impl ProgramReader {
                 NodeKind::Name(name) => match (self.names.get(name), literal::constant(name)) {
                     (Some(&id), _) => id,
                     (None, Some(number)) => self.push(ExpressionNode { kind: NodeKind::Number(number), at })?,
-                    (None, None) => return Err(Wrong::new(at, format!("no line before this one has the name {name}"))),
+                    (None, None) => return Err(Wrong::new(at, format!("no earlier line has the name {name}"))),
                 },
                 kind => self.push(ExpressionNode { kind: tree::with_inputs(kind, &mut |id| ids[id]), at })?,
             };

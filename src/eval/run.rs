@@ -63,7 +63,7 @@ pub(super) fn called(call: &Call, inputs: &[&AnyValue], places: &CallPositions) 
 fn gradient_of(call: &Running<'_>) -> Found<AnyValue> {
     let (x, upstream) = (call.moving("x")?.to_value(), call.moving("upstream")?.to_value());
     if !is_float(x.dtype()) {
-        return wrong(call.at(), format!("{} has no gradient; cast it to a type of floats", x.dtype()));
+        return wrong(call.at(), format!("{} is not differentiable; cast it to a float type", x.dtype()));
     }
     let found = upstream.cast(x.dtype());
     call.done(found.and_then(|upstream| AnyOperand::from(&x).any_backward(&upstream, Axes::none())))

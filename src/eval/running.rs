@@ -49,7 +49,7 @@ impl<'a> Running<'a> {
         }
         let given = self.at_of("by");
         let labels = self.integral("by", "labels")?.into_dimensionality::<Ix1>();
-        let labels = labels.or_else(|_| wrong(&given, "this is a list of labels, one for each position"))?;
+        let labels = labels.or_else(|_| wrong(&given, "expected a list of labels, one per position"))?;
         let axes = call.axes();
         let Some([axis]) = axes.each() else {
             return no_integer::<isize, _>("a list", &self.at_of("axis"));
@@ -116,7 +116,7 @@ impl<'a> Running<'a> {
             Arg::Input(input) if matches!(self.inputs[*input], AnyValue::Array(_)) => "an array",
             Arg::Input(_) => "a tensor",
             Arg::Stored(_) => "the entries of a tensor",
-            Arg::Word(_) | Arg::Text(_) => "a text",
+            Arg::Word(_) | Arg::Text(_) => "a string",
             Arg::List(_) | Arg::Integers(_) | Arg::Pairs(_) | Arg::Axes(_) => "a list",
             Arg::Slices(_) => "an index",
             _ => "a number",
@@ -145,7 +145,7 @@ impl<'a> Running<'a> {
         match self.maybe(parameter)? {
             Some(operand) => Ok(operand),
             None if !self.is_given(parameter) => wrong(self.at(), format!("{} needs more arguments", self.op().name)),
-            None => self.refused(parameter, format!("this is {}, and not a tensor", self.kind(self.arg(parameter)))),
+            None => self.refused(parameter, format!("expected a tensor, found {}", self.kind(self.arg(parameter)))),
         }
     }
 
@@ -153,7 +153,7 @@ impl<'a> Running<'a> {
     pub(super) fn whole(&self, parameter: &str) -> Found<AnyOperand<'a>> {
         match self.seen(parameter)? {
             AnyOperand::Stored(_) => {
-                let message = format!("{} looks at the whole tensor, not at stored(…)", self.op().name);
+                let message = format!("{} does not accept stored(…); pass the tensor", self.op().name);
                 self.refused(parameter, message)
             }
             whole => Ok(whole),
@@ -174,11 +174,13 @@ impl<'a> Running<'a> {
     pub(super) fn operands(&self, parameter: &str) -> Found<Vec<AnyOperand<'a>>> {
         let Arg::List(items) = self.arg(parameter) else {
             let kind = self.kind(self.arg(parameter));
-            return self.refused(parameter, format!("this is {kind}, and not a list of tensors"));
+            return self.refused(parameter, format!("expected a list of tensors, found {kind}"));
         };
         let operands = self.of_list(items, parameter)?;
         match items.iter().find(|item| matches!(item, Arg::Stored(_))) {
-            Some(item) => self.refused(parameter, format!("there is {} in this list of tensors", self.kind(item))),
+            Some(item) => {
+                self.refused(parameter, format!("expected only tensors in this list, found {}", self.kind(item)))
+            }
             None => Ok(operands),
         }
     }
@@ -194,7 +196,7 @@ impl<'a> Running<'a> {
     fn of_list(&self, items: &[Arg], parameter: &str) -> Found<Vec<AnyOperand<'a>>> {
         let operand = |item| match self.operand(item, parameter)? {
             Some(operand) => Ok(operand),
-            None => self.refused(parameter, format!("there is {} in this list of tensors", self.kind(item))),
+            None => self.refused(parameter, format!("expected only tensors in this list, found {}", self.kind(item))),
         };
         items.iter().map(operand).collect()
     }
@@ -208,7 +210,7 @@ impl<'a> Running<'a> {
     pub(super) fn given_number(&self, parameter: &str) -> Found<Literal> {
         match self.literal(parameter) {
             Some(number) => Ok(number),
-            None => self.refused(parameter, format!("this is {}, and not a number", self.kind(self.arg(parameter)))),
+            None => self.refused(parameter, format!("expected a number, found {}", self.kind(self.arg(parameter)))),
         }
     }
 
@@ -218,7 +220,7 @@ impl<'a> Running<'a> {
             Some(number) => number.in_type(dtype).or_else(|message| self.refused(parameter, message)),
             None => {
                 let kind = self.kind(self.arg(parameter));
-                self.refused(parameter, format!("a number belongs here, and not {kind}"))
+                self.refused(parameter, format!("expected a number, found {kind}"))
             }
         }
     }
@@ -242,7 +244,7 @@ impl<'a> Running<'a> {
             Ok(exponent) if !matches!(exponent, Number::Integer(large) if i32::try_from(large).is_err()) => {
                 Ok(exponent.float().unwrap_or(f64::NAN))
             }
-            _ => self.refused("exponent", format!("{} is no exponent of {dtype}", number.told())),
+            _ => self.refused("exponent", format!("{} is not a valid exponent for {dtype}", number.told())),
         }
     }
 
@@ -289,7 +291,8 @@ impl<'a> Running<'a> {
             match number_of(item) {
                 Some(number) => members.extend(number.in_type(dtype).ok()),
                 None => {
-                    return self.refused("members", format!("there is {} in this list of numbers", self.kind(item)));
+                    return self
+                        .refused("members", format!("expected only numbers in this list, found {}", self.kind(item)));
                 }
             }
         }
@@ -300,12 +303,12 @@ impl<'a> Running<'a> {
     pub(super) fn coordinates(&self, parameter: &str, rank: usize) -> Found<Vec<Vec<usize>>> {
         let listed = self.positions(parameter)?;
         if listed.ndim() != 2 && (listed.ndim(), rank) != (1, 1) {
-            return self.refused(parameter, format!("this is a list of positions, each a list of {rank} integers"));
+            return self.refused(parameter, format!("expected a list of positions, each a list of {rank} integers"));
         }
         if let [count, found] = *listed.shape()
             && (count > 0 && found != rank)
         {
-            let message = format!("each position is a list of {rank} integers, and these are lists of {found}");
+            let message = format!("each position must be a list of {rank} integers, found lists of {found}");
             return self.refused(parameter, message);
         }
         let position = |row: ArrayView1<'_, i64>| row.iter().map(|&at| usize::try_from(at).ok()).collect();
@@ -313,14 +316,14 @@ impl<'a> Running<'a> {
             1 => listed.iter().map(|&at| usize::try_from(at).ok().map(|at| vec![at])).collect(),
             _ => listed.rows().into_iter().map(position).collect(),
         };
-        found.map_or_else(|| self.refused(parameter, "a coordinate is 0 or more"), Ok)
+        found.map_or_else(|| self.refused(parameter, "coordinates must not be negative"), Ok)
     }
 
     /// Returns one number per position, from a list of `count` numbers or from a number for all positions.
     pub(super) fn numbers(&self, parameter: &str, dtype: DType, count: usize) -> Found<Vec<Number>> {
         let of = |item: &Arg| match number_of(item) {
             Some(number) => number.in_type(dtype).or_else(|message| self.refused(parameter, message)),
-            None => self.refused(parameter, format!("there is {} in this list of numbers", self.kind(item))),
+            None => self.refused(parameter, format!("expected only numbers in this list, found {}", self.kind(item))),
         };
         let numbers = match self.arg(parameter) {
             Arg::List(items) => items.iter().map(of).collect::<Found<Vec<_>>>()?,
@@ -328,7 +331,7 @@ impl<'a> Running<'a> {
         };
         match numbers.len() == count {
             true => Ok(numbers),
-            false => self.refused(parameter, format!("these are {} numbers for {count} positions", numbers.len())),
+            false => self.refused(parameter, format!("found {} numbers for {count} positions", numbers.len())),
         }
     }
 
@@ -336,7 +339,7 @@ impl<'a> Running<'a> {
     pub(super) fn list(&self, parameter: &str) -> Found<&[Arg]> {
         match self.arg(parameter) {
             Arg::List(items) => Ok(items),
-            other => self.refused(parameter, format!("this is {}, and not a list of numbers", self.kind(other))),
+            other => self.refused(parameter, format!("expected a list of numbers, found {}", self.kind(other))),
         }
     }
 
@@ -354,14 +357,13 @@ impl<'a> Running<'a> {
                 Some(integers) => Ok(integers),
                 None => {
                     let (name, dtype) = (self.op().name, operand.dtype());
-                    wrong(&given, format!("the {what} of {name} are integers, and not {dtype}"))
+                    wrong(&given, format!("the {what} of {name} must be integers, found {dtype}"))
                 }
             };
         }
         let (mut shape, mut positions) = (Vec::new(), Vec::new());
         self.flatten(self.arg(parameter), 0, &mut shape, &mut positions, &given)?;
-        ArrayD::from_shape_vec(IxDyn(&shape), positions)
-            .or_else(|_| wrong(&given, "the lists in this list differ in length"))
+        ArrayD::from_shape_vec(IxDyn(&shape), positions).or_else(|_| wrong(&given, "the nested lists differ in length"))
     }
 
     /// Appends the integers of nested lists. The first lists determine the shape.
@@ -375,7 +377,7 @@ impl<'a> Running<'a> {
     ) -> Found<()> {
         let Arg::List(items) = value else {
             if depth != shape.len() {
-                return wrong(at, "the lists in this list differ in depth");
+                return wrong(at, "the nested lists differ in depth");
             }
             let number = number_of(value);
             match number.as_ref().and_then(|number| i64::try_from(number.integer()?).ok()) {
@@ -390,7 +392,7 @@ impl<'a> Running<'a> {
         if depth == shape.len() && positions.is_empty() {
             shape.push(items.len());
         } else if shape.get(depth) != Some(&items.len()) {
-            return wrong(at, "the lists in this list differ in length");
+            return wrong(at, "the nested lists differ in length");
         }
         items.iter().try_for_each(|item| self.flatten(item, depth + 1, shape, positions, at))
     }
@@ -405,7 +407,7 @@ impl<'a> Running<'a> {
         let name = self.call.word("dtype");
         match DType::from_name(name) {
             Some(dtype) => Ok(dtype),
-            None => self.refused("dtype", format!("there is no element type {name}")),
+            None => self.refused("dtype", format!("unknown element type {name}")),
         }
     }
 }

@@ -147,7 +147,7 @@ static PAIR_GRADIENTS: &[(&str, Run)] = listed! {
 
 static SINGLE: &[(&str, Run)] = listed! {
     // In the graph of an expression, the steps of the gradient replace this call.
-    grad |call| wrong(call.at(), "there is no gradient in an index");
+    grad |call| wrong(call.at(), "an index cannot contain a gradient");
     stored |call| Ok(call.tensor("x")?.clone().into());
     prune |call| call.done(call.tensor("x")?.prune());
     cast |call| call.done(call.whole("x")?.to_value().cast(call.dtype()?));
@@ -289,7 +289,7 @@ static SINGLE: &[(&str, Run)] = listed! {
     einsum_backward |call| {
         let (operands, wrt) = (call.factors("tensors")?, call.count("wrt"));
         if wrt >= operands.len() {
-            return wrong(call.at(), format!("wrt is the number of one of {} tensors", operands.len()));
+            return wrong(call.at(), format!("wrt must be the index of one of {} tensors, from 0", operands.len()));
         }
         one_of(call, AnyOperand::einsum_backward(call.whole("upstream")?, call.call().word("spec"), &operands))
     };
@@ -352,7 +352,7 @@ static SINGLE: &[(&str, Run)] = listed! {
     concat |call| call.done(AnyOperand::concat(call.position("axis"), &call.operands("tensors")?));
     stack |call| call.done(AnyOperand::stack(call.position("axis"), &call.operands("tensors")?));
     // In the graph of an expression, concatenations replace this call.
-    block |call| wrong(call.at(), "there is no block in an index");
+    block |call| wrong(call.at(), "an index cannot contain a block");
     concat_backward |call| {
         of_list(call, |axis, upstream, operands| AnyOperand::concat_backward(upstream, axis, operands))
     };

@@ -239,7 +239,7 @@ impl ReadOptions {
 pub(crate) fn parse_fill<T: FileElement>(text: &str) -> Result<T> {
     T::parse(text).ok_or_else(|| Error::Format {
         place: "the fill".into(),
-        message: format!("`{text}` is no value of type {}", T::DTYPE),
+        message: format!("`{text}` is not a value of type {}", T::DTYPE),
     })
 }
 

@@ -44,7 +44,7 @@ impl Called {
         let (function, count) = (self.function, self.files.len());
         if let Some(product) = self.product.as_ref().filter(|it| it.semiring.is_some() || it.mask.is_some()) {
             if self.number.is_some() {
-                return Err(Failure::Usage("with --semiring or --mask the right operand is a file".into()));
+                return Err(Failure::Usage("with --semiring or --mask, the right operand must be a file".into()));
             }
             let semiring = product.semiring.as_deref().unwrap_or("plus_times");
             let masked = format!(", mask=x{count}, complement={}", product.complement);

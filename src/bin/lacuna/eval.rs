@@ -41,7 +41,7 @@ pub(crate) fn eval(args: &EvalArgs) -> Result<(), Failure> {
 
 fn lines_of(args: &EvalArgs) -> Result<(), Failure> {
     match args.running.is_in_chunks() {
-        true => Err(Failure::Usage("--engine chunks is for files, and --lines has none".into())),
+        true => Err(Failure::Usage("--engine chunks requires files, and cannot be used with --lines".into())),
         false => lines::answer(),
     }
 }
@@ -91,7 +91,7 @@ fn files(bindings: &[Binding]) -> Result<HashMap<&str, &PathBuf>, Failure> {
 fn told(fault: Fault) -> Failure {
     match fault {
         Fault::Wrong(wrong) => Failure::Usage(wrong.to_string()),
-        Fault::Run(error) => Failure::Told(error.to_string()),
+        run @ Fault::Run(_) => Failure::Told(run.to_string()),
     }
 }
 

@@ -11,9 +11,21 @@ use lacuna::Error;
 
 use crate::names::{is_stream, shown};
 
-/// Prints a sentence on stderr; errors of stderr are ignored.
-pub(crate) fn say(sentence: impl Display) {
-    let _ = writeln!(stderr(), "lacuna: {sentence}");
+/// Prints a warning on stderr; errors of stderr are ignored.
+pub(crate) fn warn(sentence: impl Display) {
+    let _ = writeln!(stderr(), "warning: {sentence}");
+}
+
+/// Calls that the library recommends in its errors, and the options for them.
+const OPTIONS: [(&str, &str); 3] = [
+    ("use .wrap() or .clip()", "use --mode wrap or --mode clip"),
+    ("x.stored() and y.stored() combine stored entries only", "--stored-only combines stored entries only"),
+    ("x.stored() skips unstored positions", "--stored-only skips unstored positions"),
+];
+
+/// Returns the message of an error, with options in place of calls of the library.
+fn with_options(error: impl Display) -> String {
+    OPTIONS.iter().fold(error.to_string(), |message, (call, option)| message.replace(call, option))
 }
 
 /// The reason why a run ended early.
@@ -43,7 +55,7 @@ impl Failure {
         if paths.len() > MOST {
             names += &format!(", and {} more", paths.len() - MOST);
         }
-        Failure::Told(format!("{names}: {error}"))
+        Failure::Told(format!("{names}: {}", with_options(error)))
     }
 
     /// Returns a failure of an output file; `-` is stdout.
@@ -60,7 +72,7 @@ impl Failure {
         match self {
             Failure::Silent => ExitCode::SUCCESS,
             Failure::Told(sentence) => {
-                say(sentence);
+                let _ = writeln!(stderr(), "error: {sentence}");
                 ExitCode::FAILURE
             }
             Failure::Usage(sentence) => {

@@ -11,7 +11,7 @@ use num_complex::Complex;
 use crate::args::IsinArgs;
 #[cfg(feature = "parquet")]
 use crate::called::CallWork;
-use crate::failure::{Failure, say};
+use crate::failure::{Failure, warn};
 
 type Outcome = Result<(), Failure>;
 
@@ -75,7 +75,7 @@ fn member_of_word<T: FileElement>(word: &str) -> Option<T> {
     let parsed = T::parse(word).or_else(|| T::from_number(exact_number::<T>(word)?));
     let member = parsed.filter(|member| !(finite && member.isinf()));
     if member.is_none() {
-        say(format_args!("{word} is no value of type {}, so it is never a member", T::DTYPE));
+        warn(format_args!("{word} is not a value of type {}; it is never a member", T::DTYPE));
     }
     member
 }
@@ -121,7 +121,7 @@ fn members_of_numbers<T: Element>(numbers: &[Number]) -> Vec<T> {
     let comparable = numbers.len() - numbers.iter().filter(is_nan).count();
     if members.len() < comparable {
         let left_out = comparable - members.len();
-        say(format_args!("{left_out} of the values are no values of type {}, so they are never members", T::DTYPE));
+        warn(format_args!("{left_out} of the values are not values of type {}; they are never members", T::DTYPE));
     }
     members
 }

@@ -43,10 +43,11 @@ pub(crate) fn answer() -> Result<(), Failure> {
 
 /// Evaluates the expression on a line; an error is a message.
 fn value(line: &[u8], programs: &mut Programs) -> Result<AnyValue, String> {
-    let line = std::str::from_utf8(line).map_err(|error| format!("the line is no UTF-8: {error}"))?;
-    let Line(members) = serde_json::from_str(line).map_err(|error| format!("the line is no JSON object: {error}"))?;
+    let line = std::str::from_utf8(line).map_err(|error| format!("the line is not UTF-8: {error}"))?;
+    let Line(members) =
+        serde_json::from_str(line).map_err(|error| format!("the line is not a JSON object: {error}"))?;
     let text = members.get("eval").ok_or("the line has no \"eval\"")?;
-    let text: String = serde_json::from_str(text.get()).map_err(|_| "\"eval\" is a text, the expression")?;
+    let text: String = serde_json::from_str(text.get()).map_err(|_| "\"eval\" must be a string, the expression")?;
     let expression = programs.get(&text).map_err(|fault| fault.to_string())?;
     let mut operands = HashMap::new();
     for (name, given) in members.iter().filter(|(name, _)| *name != "eval") {
@@ -74,7 +75,7 @@ impl<'de> Deserialize<'de> for Line<'de> {
                 let mut members = HashMap::new();
                 while let Some((name, value)) = map.next_entry::<String, &RawValue>()? {
                     if let Some(_first) = members.insert(Cow::Owned(name), value) {
-                        return Err(A::Error::custom("a name stands there twice"));
+                        return Err(A::Error::custom("a name is repeated"));
                     }
                 }
                 Ok(Line(members))
@@ -132,13 +133,13 @@ fn wrong_part(text: &RawValue) -> Option<String> {
 /// Describes a name that is not a string.
 fn wrong_name(name: &str, part: Option<&RawValue>) -> Option<String> {
     let part = part.filter(|part| !part.get().starts_with('"'))?;
-    Some(format!("\"{name}\" is a string, not {}", shown_word(part.get())))
+    Some(format!("\"{name}\" must be a string, found {}", shown_word(part.get())))
 }
 
 /// Returns the lengths of the axes, or a description of the first wrong length.
 fn wrong_shape(text: &RawValue) -> Result<Vec<usize>, String> {
     let Ok(lengths) = serde_json::from_str::<Vec<&RawValue>>(text.get()) else {
-        return Err(format!("\"shape\" is a list of lengths, not {}", shown_word(text.get())));
+        return Err(format!("\"shape\" must be a list of lengths, found {}", shown_word(text.get())));
     };
     let length = |(axis, text): (usize, &&RawValue)| {
         let found = || format!("shape[{axis}] = {} is not an integer from 0 to {}", shown_word(text.get()), usize::MAX);
@@ -151,7 +152,7 @@ fn wrong_shape(text: &RawValue) -> Result<Vec<usize>, String> {
 fn wrong_entries(text: &RawValue, shape: &[usize]) -> Option<String> {
     match serde_json::from_str::<Vec<&RawValue>>(text.get()) {
         Ok(entries) => entries.into_iter().enumerate().find_map(|entry| wrong_entry(entry, shape)),
-        Err(_) => Some(format!("\"entries\" is a list, not {}", shown_word(text.get()))),
+        Err(_) => Some(format!("\"entries\" must be a list, found {}", shown_word(text.get()))),
     }
 }
 
@@ -160,7 +161,7 @@ fn wrong_entry((entry, text): (usize, &RawValue), shape: &[usize]) -> Option<Str
     let Ok((coords, _)) = serde_json::from_str::<(Vec<&RawValue>, &RawValue)>(text.get()) else {
         let found = shown_word(text.get());
         return Some(format!(
-            "entries[{entry}] = {found} is not a list of coordinates and a value, as in [[0, 1], 2.5]"
+            "entries[{entry}] = {found} is not a list of coordinates and a value, such as [[0, 1], 2.5]"
         ));
     };
     let axis = coords.iter().position(|coord| coord.get().parse::<usize>().is_err())?;
@@ -169,21 +170,19 @@ fn wrong_entry((entry, text): (usize, &RawValue), shape: &[usize]) -> Option<Str
         _ => usize::MAX,
     };
     let found = shown_word(coords[axis].get());
-    Some(format!(
-        "entries[{entry}][0][{axis}] = {found} is not an integer from 0 to {last}, as coordinates of axis {axis} are"
-    ))
+    Some(format!("entries[{entry}][0][{axis}] = {found} is not an integer from 0 to {last}, the range of axis {axis}"))
 }
 
 fn operand(text: &RawValue) -> Result<AnyValue, String> {
     let given = serde_json::from_str::<JsonTensor<'_>>(text.get());
     let given = given.map_err(|error| wrong_part(text).unwrap_or_else(|| error.to_string()))?;
-    let no_type = || format!("there is no element type {}", shown_word(&given.dtype));
+    let no_type = || format!("unknown element type {}", shown_word(&given.dtype));
     let dtype = DType::from_name(&given.dtype).ok_or_else(no_type)?;
     let format = match given.format.as_deref() {
         None | Some("coo") => Some(Format::Coo),
         Some("csr") => Some(Format::Csr),
         Some("dense") => None,
-        Some(other) => return Err(format!("there is no format {}", shown_word(other))),
+        Some(other) => return Err(format!("unknown format {}", shown_word(other))),
     };
     let tensor = dispatch_dtype!(dtype, T => typed::<T>(&given), else => Err(no_type()))?;
     let operand = match format {
@@ -208,7 +207,7 @@ fn typed<T: FileElement>(given: &JsonTensor<'_>) -> Result<AnyTensor, String> {
 
 /// Parses a JSON value: a number; NaN and infinities as strings; a complex number as a list of two parts.
 fn element<T: FileElement>(text: &RawValue) -> Result<T, String> {
-    let refused = || format!("{} is no value of type {}", shown_word(text.get()), T::DTYPE);
+    let refused = || format!("{} is not a value of type {}", shown_word(text.get()), T::DTYPE);
     let word = |text: &str| -> Option<T> {
         let is_text = text.starts_with('"');
         let value = T::parse(text.trim_matches('"'))?;

@@ -77,7 +77,7 @@ fn to_bytes(to: FileFormat, tensor: &AnyTensor, options: &WriteOptions) -> lacun
 /// Writes bytes to stdout, at the request of the user. A closed stdout is an error.
 pub(crate) fn write_stdout(bytes: &[u8]) -> lacuna::Result<()> {
     if is_stdout_closed() {
-        let why = "it is closed, or /dev/null opened for reading and writing, which looks the same";
+        let why = "it is closed; /dev/null opened for reading and writing looks closed too";
         return Err(std::io::Error::other(why).into());
     }
     let mut stdout = stdout().lock();

@@ -79,7 +79,8 @@ impl IndexRange {
                 let shift = if greatest > i128::from(u64::MAX) { self.length } else { 0 };
                 if shift > 0 && self.mode == TakeMode::Clip {
                     return Err(
-                        "a range beyond 2^64 does not go with --mode clip, which sends what counts from the end to 0"
+                        "--mode clip does not support a range beyond 2^64, because it clips positions counted from \
+                        the end to 0"
                             .into(),
                     );
                 }
@@ -156,10 +157,10 @@ fn listed(text: &str, limit: u64) -> Result<Vec<PositionRun>, String> {
     for (number, line) in (1..).zip(text.lines()) {
         let words = line.split('#').next().unwrap_or("").split(|c: char| c == ',' || c.is_whitespace());
         for word in words.filter(|word| !word.is_empty()) {
-            let why = |_| format!("line {number}: `{}` is no integer of 64 bits", shown_word(word));
+            let why = |_| format!("line {number}: `{}` is not a 64-bit integer", shown_word(word));
             if runs.len() == most || runs.try_reserve(1).is_err() {
                 return Err(format!(
-                    "line {number}: more than {most} positions; raise --max-memory, or give them as .npy"
+                    "line {number}: more than {most} positions; raise --max-memory, or pass a .npy file"
                 ));
             }
             runs.push(PositionRun::one(parse_position(word).map_err(why)?));
@@ -173,7 +174,7 @@ fn of_tensor(x: AnyTensor) -> Result<Positions, String> {
     let dtype = x.dtype();
     let is_integer = dispatch_dtype!(dtype, T => T::ZERO.to_integer().is_some(), else => false);
     if !is_integer || dtype == DType::Bool {
-        return Err(format!("positions are integers, not {dtype}"));
+        return Err(format!("positions must be integers, found {dtype}"));
     }
     let positions = match (x.clone().cast(DType::Int64), x) {
         (Ok(AnyTensor::Int64(x)), _) => x.to_dense().map(Positions::Signed),

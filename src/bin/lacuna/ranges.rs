@@ -22,7 +22,7 @@ impl PositionItem {
 /// Parses an integer that fits `i64` or `u64`.
 pub(crate) fn parse_position(word: &str) -> Result<i128, String> {
     let position = word.parse::<i64>().map(i128::from).or_else(|_| word.parse::<u64>().map(i128::from));
-    position.map_err(|_| format!("`{word}` is no integer of 64 bits"))
+    position.map_err(|_| format!("`{word}` is not a 64-bit integer"))
 }
 
 /// A range as in Python, except that an end out of range is an error.
@@ -41,10 +41,10 @@ impl Range {
         let (start, stop, step) = match parts.as_deref() {
             Ok([start, stop]) => (*start, *stop, 1),
             Ok([start, stop, step]) => (*start, *stop, step.unwrap_or(1)),
-            _ => return Err(format!("`{word}` is no range start:stop or start:stop:step of integers")),
+            _ => return Err(format!("`{word}` is not a range start:stop or start:stop:step of integers")),
         };
         match step {
-            0 => Err(format!("the step of a range is not 0, as that of `{word}` is")),
+            0 => Err(format!("the step of the range `{word}` is 0")),
             _ => Ok(Range { word: word.into(), start, stop, step }),
         }
     }

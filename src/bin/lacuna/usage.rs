@@ -16,27 +16,30 @@ pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Cli, Fa
     let words: Vec<OsString> = words.into_iter().collect();
     Cli::try_parse_from(&words).map_err(|mut error| {
         if error.kind() == ErrorKind::InvalidSubcommand {
-            tell_verbs(&mut error, words);
+            add_tip(&mut error, words);
         }
         Failure::Parser(error)
     })
 }
 
-/// Lists the existing commands for an unknown name, unless a similar name is suggested already.
-fn tell_verbs(error: &mut clap::Error, words: Vec<OsString>) {
-    let command = command_of(words.into_iter().skip(1));
-    let names = command.get_subcommands().map(Command::get_name).collect::<Vec<_>>().join(", ");
-    let asked = match error.get(ContextKind::InvalidSubcommand) {
+/// Adds how to list all commands to the error for an unknown name. The parser suggests similar names.
+fn add_tip(error: &mut clap::Error, words: Vec<OsString>) {
+    let listing = match command_of(words.into_iter().skip(1)).get_name() {
+        "backward" => "`lacuna help backward`",
+        _ => "`lacuna help`",
+    };
+    let without_gradient = match error.get(ContextKind::InvalidSubcommand) {
         Some(ContextValue::String(name)) if Cli::command().find_subcommand(name).is_some() => Some(name.clone()),
         _ => None,
     };
-    let hint = match (asked, error.get(ContextKind::SuggestedSubcommand)) {
-        (Some(verb), _) => format!("{verb} has no gradient; what has one: {names}"),
-        (None, None) => format!("the verbs are {names}"),
-        (None, Some(_)) => return,
+    let tip = match without_gradient {
+        Some(name) => {
+            error.remove(ContextKind::SuggestedSubcommand);
+            format!("{name} does not have a gradient; {listing} lists the commands that have one")
+        }
+        None => format!("{listing} lists all commands"),
     };
-    error.remove(ContextKind::SuggestedSubcommand);
-    error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![hint.into()]));
+    error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
 }
 
 /// Prints the help of the named command, as `--help` after the command does.
@@ -70,7 +73,7 @@ fn greedy_options(command: &Command) -> Vec<String> {
 pub(crate) fn check_files(verb: &Verb) -> Result<(), String> {
     let files = Files::of(verb);
     if files.inputs.iter().filter(|input| is_stream(input)).count() > 1 {
-        return Err("stdin can be read once: name a file in place of one `-`".into());
+        return Err("stdin can be read only once; name a file instead of one `-`".into());
     }
     files.output.map_or(Ok(()), |(path, writing)| check_target(path, writing))?;
     check_picture(verb)
@@ -87,7 +90,9 @@ fn check_target(path: &Path, writing: &Writing) -> Result<(), String> {
         Some(FileFormat::Npz) => Ok(()),
         #[cfg(feature = "parquet")]
         Some(FileFormat::Parquet) => Ok(()),
-        Some(other) if writing.store => Err(format!("--store is for .npz, and {} is written as .{other}", shown(path))),
+        Some(other) if writing.store => {
+            Err(format!("--store does not apply to {}, which is written as .{other}", shown(path)))
+        }
         Some(_) => Ok(()),
     }
 }

@@ -227,7 +227,7 @@ mod tests {
         assert!(refused("ij->ii", &[2]).contains("'i' at 5"));
         assert!(refused("i..j", &[2]).contains("\".\" at 1"));
         assert!(refused("...i...", &[3]).contains("\"...\" at 4"));
-        assert!(refused("...i->i", &[3]).contains("no \"...\""));
+        assert!(refused("...i->i", &[3]).contains("operands have \"...\""));
         assert!(refused("ij", &[2, 2]).contains("describes 1 operands, found 2"));
         assert!(refused("ij", &[3]).contains("operand 0 has rank 3"));
         for hostile in ["->->", "i->j,k", "-", "i-j", "é", "\0", "...............", ".", "i>", "💥->"] {

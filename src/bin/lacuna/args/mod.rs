@@ -27,8 +27,9 @@ use words::{binding, parse_columns, parse_pixels, parse_verb};
 /// Exit status: 0 for success, 1 for an error, 2 for wrong usage.
 #[derive(Debug, Parser)]
 #[command(version, arg_required_else_help = true, disable_help_subcommand = true)]
-#[command(after_help = "Each verb has a help of its own, such as: lacuna help any\n\n\
-                        Example: lacuna nanmedian tests/data/titanic.npz --axis 1,2,3")]
+#[command(
+    after_help = "Help for a command: lacuna help any\n\nExample: lacuna nanmedian tests/data/titanic.npz --axis 1,2,3"
+)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) verb: Verb,
@@ -83,7 +84,7 @@ pub(crate) enum Verb {
 #[derive(Debug, Args)]
 pub(crate) struct HelpArgs {
     /// The command, and for backward its subcommand
-    #[arg(value_name = "VERB", value_parser = parse_verb)]
+    #[arg(value_name = "COMMAND", value_parser = parse_verb)]
     pub(crate) verb: Vec<String>,
 }
 

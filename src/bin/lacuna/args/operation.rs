@@ -120,7 +120,7 @@ fn gradient_example(kind: CommandKind) -> &'static str {
 fn right() -> Arg {
     Arg::new("right")
         .value_name("FILE|NUMBER")
-        .help("The other operand: a file, or a number in the element type of the first")
+        .help("The right operand: a file, or a number in the element type of the first")
         .value_parser(operand())
         .allow_hyphen_values(true)
         .required(true)

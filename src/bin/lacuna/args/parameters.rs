@@ -50,23 +50,23 @@ pub(super) fn keep_dims() -> Arg {
 
 /// Restricts a reduction to stored entries.
 pub(super) fn stored_only() -> Arg {
-    flag(STORED_ONLY, "stored-only", "Leave out what is not stored")
+    flag(STORED_ONLY, "stored-only", "Skip unstored positions")
 }
 
 /// Restricts a binary operation or a product to stored entries.
 pub(super) fn of_stored() -> Arg {
-    flag(STORED_ONLY, "stored-only", "Look at what is stored alone")
+    flag(STORED_ONLY, "stored-only", "Use only stored entries")
 }
 
 pub(super) fn ddof() -> Arg {
-    option("ddof", "N", "The number that is subtracted from the count of elements")
+    option("ddof", "N", "Delta degrees of freedom, subtracted from the number of elements")
         .value_parser(value_parser!(u64).map(|ddof| ddof.to_string()))
         .allow_negative_numbers(true)
         .default_value("0")
 }
 
 pub(super) fn even() -> Arg {
-    option("even", "RULE", "The median of an even count: the mean of the middle two, or the lower one")
+    option("even", "RULE", "Median of an even count: mean of the middle two, or the lower one")
         .value_parser(word_of(&["mean", "lower"]))
         .default_value("mean")
 }
@@ -79,7 +79,7 @@ pub(super) fn probability() -> Arg {
 }
 
 pub(super) fn method() -> Arg {
-    option("method", "METHOD", "The value of a quantile between two elements")
+    option("method", "METHOD", "Rule for a quantile between two elements")
         .value_parser(word_of(&["linear", "lower", "higher", "midpoint", "nearest"]))
         .default_value("linear")
 }
@@ -89,7 +89,7 @@ pub(super) fn order() -> Arg {
 }
 
 pub(super) fn k() -> Arg {
-    option("k", "N", "How many").value_parser(count_of).required(true)
+    option("k", "N", "Number of elements").value_parser(count_of).required(true)
 }
 
 fn axis() -> Arg {
@@ -105,7 +105,7 @@ pub(super) fn last_axis() -> Arg {
 }
 
 pub(super) fn permutation() -> Arg {
-    let help = "The order of the axes; negative ones count from the end [default: the last one first]";
+    let help = "The order of the axes; negative ones count from the end [default: reversed]";
     let axes = option("axes", "N,N,…", help).action(ArgAction::Append).value_delimiter(',');
     axes.value_parser(axis_of).allow_hyphen_values(true)
 }
@@ -113,7 +113,7 @@ pub(super) fn permutation() -> Arg {
 pub(super) fn slices() -> Arg {
     Arg::new("slices")
         .value_name("SLICES")
-        .help("For each axis a position or a range as Python has it, such as '10:20,:,::2,3'")
+        .help("A position or a Python range per axis, such as '10:20,:,::2,3'")
         .value_parser(parse_slices)
         .allow_hyphen_values(true)
         .required(true)
@@ -122,7 +122,7 @@ pub(super) fn slices() -> Arg {
 pub(super) fn spec() -> Arg {
     Arg::new("spec")
         .value_name("SPEC")
-        .help("A letter for each axis of each file and of the result, such as 'ij,jk->ik'")
+        .help("A letter per axis of each file and of the result, such as 'ij,jk->ik'")
         .value_parser(parse_labels)
         .allow_hyphen_values(true)
         .required(true)
@@ -130,13 +130,13 @@ pub(super) fn spec() -> Arg {
 
 /// Selects the operand of a gradient.
 pub(super) fn wrt_operand() -> Arg {
-    let help = "Which operand the gradient is that of: 0 or 1";
+    let help = "The operand whose gradient is computed: 0 or 1";
     option("wrt", "N", help).value_parser(parse_wrt).default_value("0")
 }
 
 /// Selects the file of a gradient.
 pub(super) fn wrt_file() -> Arg {
-    option("wrt", "N", "Which file the gradient is that of, from 0").value_parser(count_of).default_value("0")
+    option("wrt", "N", "The file whose gradient is computed, from 0").value_parser(count_of).default_value("0")
 }
 
 pub(super) fn upstream() -> Arg {

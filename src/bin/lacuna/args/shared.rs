@@ -71,8 +71,8 @@ pub(crate) struct Writing {
     /// The format of the output file, if its extension does not name it
     #[arg(long, value_parser = file_formats(), ignore_case = true, value_name = "FORMAT", requires = "output")]
     pub(crate) to: Option<FileFormat>,
-    #[cfg_attr(feature = "parquet", doc = " Write a .npz or a .parquet without compression: larger, and in less time")]
-    #[cfg_attr(not(feature = "parquet"), doc = " Write a .npz without compression: larger, and in less time")]
+    #[cfg_attr(feature = "parquet", doc = " Write a .npz or a .parquet without compression: larger, but faster")]
+    #[cfg_attr(not(feature = "parquet"), doc = " Write a .npz without compression: larger, but faster")]
     #[arg(long, requires = "output")]
     pub(crate) store: bool,
 }
@@ -96,7 +96,7 @@ pub(crate) struct Telling {
 pub(crate) struct EngineArgs {
     #[cfg_attr(
         feature = "parquet",
-        doc = " The engine: `chunks` for tables that do not fit memory, whose values then take --max-memory"
+        doc = " The engine: `chunks` for tables larger than memory; --max-memory then limits the values in memory"
     )]
     // Builds with one engine hide the option, but accept it: scripts may use it.
     #[cfg_attr(not(feature = "parquet"), doc = " The engine", arg(hide = true))]

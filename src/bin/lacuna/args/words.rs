@@ -107,7 +107,7 @@ type Parsed<T> = Result<T, String>;
 /// Rejects an option in place of a value, which may start with a minus.
 pub(crate) fn not_an_option(word: &str) -> Parsed<&str> {
     if word.starts_with("--") || word.starts_with("-o") {
-        return Err(format!("`{word}` is an option (a value may start with one minus, as -1 does)"));
+        return Err(format!("`{word}` is an option; a value may start with one minus, such as -1"));
     }
     Ok(word)
 }
@@ -120,11 +120,14 @@ fn split_list(text: &str) -> Parsed<impl Iterator<Item = &str>> {
 
 /// Parses the name of a command; rejects an option after `--`.
 pub(crate) fn parse_verb(word: &str) -> Parsed<String> {
-    if word.starts_with('-') { Err(format!("`{word}` is no verb")) } else { Ok(word.into()) }
+    if word.starts_with('-') { Err(format!("`{word}` is not a command")) } else { Ok(word.into()) }
 }
 
 pub(crate) fn parse_axis(word: &str) -> Parsed<isize> {
-    not_an_option(word)?.trim().parse().map_err(|_| "an axis is a number; negative ones count from the end".into())
+    not_an_option(word)?
+        .trim()
+        .parse()
+        .map_err(|_| "an axis must be an integer; negative axes count from the end".into())
 }
 
 /// Parses the axes of a reduction, and returns them as expressions write them.
@@ -139,7 +142,7 @@ pub(crate) fn parse_axes(text: &str) -> Parsed<String> {
 pub(crate) fn parse_values(text: &str) -> Parsed<NumberList> {
     let number = |word: &str| match word.parse::<Number>() {
         Ok(_) => Ok(word.to_string()),
-        Err(_) => Err(format!("`{word}` is no number")),
+        Err(_) => Err(format!("`{word}` is not a number")),
     };
     Ok(NumberList(split_list(text)?.map(number).collect::<Parsed<_>>()?))
 }
@@ -177,7 +180,11 @@ pub(crate) fn parse_slices(text: &str) -> Parsed<String> {
     };
     let is_text = !text.contains(['"', '\'', '[', ']', '(']);
     Expression::parse(&format!("x[{text}]")).map_err(wrong)?;
-    if is_text { Ok(format!("\"{text}\"")) } else { Err("slices are positions and ranges, as in 10:20,:,::2,3".into()) }
+    if is_text {
+        Ok(format!("\"{text}\""))
+    } else {
+        Err("slices must be positions or ranges, such as 10:20,:,::2,3".into())
+    }
 }
 
 /// Parses the labels of axes, and returns them as a string of an expression.
@@ -185,7 +192,7 @@ pub(crate) fn parse_labels(text: &str) -> Parsed<String> {
     let is_label = |char: char| char.is_ascii_alphabetic() || " ,.->".contains(char);
     match text.chars().find(|&char| !is_label(char)) {
         None => Ok(format!("\"{text}\"")),
-        Some(other) => Err(format!("{other:?} is no letter, `,`, `->` or `...`, as in ij,jk->ik")),
+        Some(other) => Err(format!("{other:?} is not a letter, `,`, `->` or `...`, as in ij,jk->ik")),
     }
 }
 
@@ -193,7 +200,7 @@ pub(crate) fn parse_labels(text: &str) -> Parsed<String> {
 pub(crate) fn parse_wrt(word: &str) -> Parsed<String> {
     match word {
         "0" | "1" => Ok(word.into()),
-        _ => Err("the operands are 0 and 1".into()),
+        _ => Err("the operand must be 0 or 1".into()),
     }
 }
 
@@ -203,7 +210,7 @@ pub(crate) fn binding() -> impl TypedValueParser<Value = Binding> {
         Some((name, file)) if !name.is_empty() && !file.is_empty() => {
             Ok(Binding { name: name.into(), file: file.into() })
         }
-        _ => Err("write NAME=FILE, as in x=karate.mtx"),
+        _ => Err("expected NAME=FILE, such as x=karate.mtx"),
     })
 }
 
@@ -230,12 +237,12 @@ pub(crate) fn parse_probability(text: &str) -> Parsed<String> {
 pub(crate) fn parse_fill(text: &str) -> Parsed<String> {
     match not_an_option(text)?.trim().parse::<Number>() {
         Ok(_) => Ok(text.trim().to_string()),
-        Err(_) => Err("a fill is a number".into()),
+        Err(_) => Err("the fill must be a number".into()),
     }
 }
 
 pub(crate) fn parse_shape(text: &str) -> Parsed<Shape> {
-    let length = |word: &str| word.parse::<usize>().map_err(|_| format!("`{word}` is no length"));
+    let length = |word: &str| word.parse::<usize>().map_err(|_| format!("`{word}` is not a length"));
     split_list(text)?.map(length).collect()
 }
 
@@ -244,7 +251,7 @@ fn one_of<T: Clone + Send + Sync + 'static>(
     names: Vec<&'static str>,
     named: fn(&str) -> Option<T>,
 ) -> impl TypedValueParser<Value = T> {
-    PossibleValuesParser::new(names).try_map(move |name| named(&name).ok_or("no such name"))
+    PossibleValuesParser::new(names).try_map(move |name| named(&name).ok_or("unknown name"))
 }
 
 pub(crate) fn formats() -> impl TypedValueParser<Value = Format> {
@@ -268,15 +275,15 @@ pub(crate) fn file_formats() -> impl TypedValueParser<Value = FileFormat> {
 }
 
 pub(crate) fn parse_count(text: &str) -> Parsed<usize> {
-    text.parse().map_err(|_| "give a whole number of entries".into())
+    text.parse().map_err(|_| "expected a whole number of entries".into())
 }
 
 pub(crate) fn parse_columns(text: &str) -> Parsed<usize> {
-    text.parse().map_err(|_| "give a whole number of characters".into())
+    text.parse().map_err(|_| "expected a whole number of characters".into())
 }
 
 pub(crate) fn parse_pixels(text: &str) -> Parsed<usize> {
-    text.parse().map_err(|_| "give a whole number of pixels".into())
+    text.parse().map_err(|_| "expected a whole number of pixels".into())
 }
 
 pub(crate) fn parse_bytes(text: &str) -> Parsed<u64> {
@@ -290,5 +297,5 @@ pub(crate) fn parse_bytes(text: &str) -> Parsed<u64> {
         unit => return Err(format!("`{unit}` is not one of K, M, G, T")),
     };
     let bytes = digits.parse().ok().and_then(|count: u64| count.checked_mul(1 << shift));
-    bytes.ok_or_else(|| "give a whole number of bytes below 2^64, or with K, M, G or T".into())
+    bytes.ok_or_else(|| "expected a whole number of bytes below 2^64, optionally with K, M, G or T".into())
 }

@@ -187,7 +187,7 @@ impl Remote {
         if asked.version != VERSION {
             return Err(wrong("this worker is of another version; start the one of the engine"));
         }
-        let dtype = DType::from_name(&asked.dtype).ok_or_else(|| wrong("there is no such element type"))?;
+        let dtype = DType::from_name(&asked.dtype).ok_or_else(|| wrong("unknown element type"))?;
         let reader = reader(dtype, path).map_err(|error| wrong(&error.to_string()))?;
         if let Some(what) = asked.unlike(&reader).map_err(|error| wrong(&error.to_string()))? {
             return Err(wrong(&format!("the file is not the one that was asked for, or has changed since: {what}")));
@@ -200,7 +200,7 @@ impl Remote {
         let fold = Folding { name: asked.fold.clone(), is_stored: asked.is_stored, order };
         let side = |side: &SideSaid| Some((DType::from_name(&side.dtype)?, side.fill.clone()));
         let sides = asked.sides.iter().map(side).collect::<Option<Vec<_>>>();
-        let sides = sides.ok_or_else(|| wrong("there is no such element type"))?;
+        let sides = sides.ok_or_else(|| wrong("unknown element type"))?;
         let told = Told { dtype, chain: asked.chain.clone(), sides, fold, has_gap: asked.has_gap };
         let query = Remote::new(told, reader, kept)?;
         let (own, asked) = (in_words(query.mapped), &asked.mapped);
