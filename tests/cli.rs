@@ -522,11 +522,11 @@ fn streams() {
     assert_eq!(nothing.status.code(), Some(1));
     let told = stderr(&nothing);
     assert!(
-        told.starts_with("error: stdin: the format: the first bytes do not tell it; name it with --from"),
+        told.starts_with("error: stdin: the format: the first bytes do not show it; name it with --from"),
         "{told}"
     );
     let named = lacuna_with(&["info", "-", "--from", "mtx"], b"1 2 3\n");
-    assert!(stderr(&named).contains("stdin: line 1: `%%MatrixMarket` is expected"));
+    assert!(stderr(&named).contains("stdin: line 1: expected `%%MatrixMarket`"));
     let extensionless = failure(1, &["info", &folder.file("x.txt", "1 2 3\n")]);
     assert!(extensionless.contains("x.txt: the format: neither the extension nor the first bytes"), "{extensionless}");
     let odd = folder.file("matrix.txt", SMALL);
@@ -544,11 +544,11 @@ fn reading_as_asked() {
     }
     assert!(
         failure(1, &["info", &twice, "--duplicates", "error"])
-            .contains("line 4: the entry (1, 1) stands on line 3 already")
+            .contains("line 4: the entry (1, 1) is already on line 3")
     );
     assert_eq!(json_of(&["info", &twice, "--fill", "-7"])["fill"], -7);
     assert_eq!(json_of(&["info", &data("titanic.npy"), "--fill", "13"])["nnz"], 29);
-    assert!(failure(1, &["info", &data("titanic.npz"), "--fill", "1"]).contains("the file names its fill, 0"));
+    assert!(failure(1, &["info", &data("titanic.npz"), "--fill", "1"]).contains("the file has the fill 0"));
     assert!(failure(1, &["info", &twice, "--shape", "2,2"]).contains("must have shape [2, 2], found [1, 2]"));
     assert!(failure(1, &["info", &data("karate_csr.npz"), "--max-memory", "100"]).contains("--max-memory"));
     assert_eq!(json_of(&["info", &data("karate_csr.npz"), "--max-memory", "1M"])["nnz"], 156);
@@ -639,7 +639,8 @@ fn an_option_in_the_place_of_a_value_gets_a_hint() {
 fn wrong_usage_is_found_before_anything_is_read() {
     let target = |arguments: &[&str]| failure(2, &[&["isnan", "none.mtx", "-o"], arguments].concat());
     assert!(target(&["-"]).contains("stdout has no extension; name its format with --to"));
-    let unknown = "the extension of x.txt names no format (.mtx, .tns, .npy, .npz, .parquet); name it with --to";
+    let unknown =
+        "the extension of x.txt is not a format (.mtx, .tns, .npy, .npz, .parquet); name the format with --to";
     assert!(target(&["x.txt"]).contains(unknown));
     assert!(failure(2, &["convert", "none.mtx", "x.txt"]).contains(unknown));
     assert!(failure(2, &["convert", "none.mtx", "-"]).contains("--to"));
@@ -915,11 +916,11 @@ fn files_of_gzip_are_read_and_written_by_their_names() {
     assert_eq!(std::fs::read(&odd).unwrap(), bytes);
     std::fs::write(folder.0.join("cut.mtx.gz"), &bytes[..100]).unwrap();
     let cut = failure(1, &["info", &folder.path("cut.mtx.gz")]);
-    assert!(cut.ends_with("cut.mtx.gz: gzip data, after 100 bytes: the file ends before its gzip data do\n"), "{cut}");
+    assert!(cut.ends_with("cut.mtx.gz: gzip data, after 100 bytes: the gzip data are truncated\n"), "{cut}");
     let large = failure(1, &["info", &text, "--max-memory", "100"]);
     assert!(large.contains("above the limit of 100 bytes; raise --max-memory"), "{large}");
     let archive = failure(2, &["convert", &text, &folder.path("x.npz.gz")]);
-    assert!(archive.contains("names no format"), "{archive}");
+    assert!(archive.contains("is not a format"), "{archive}");
 }
 
 #[test]
@@ -1017,7 +1018,10 @@ fn spy_in_a_file() {
 #[test]
 fn spy_of_no_known_kind_is_wrong_usage() {
     let gif = failure(2, &["spy", "none.mtx", "-o", "x.gif"]);
-    assert!(gif.contains("the extension of x.gif names no picture (.png, .svg); name it with --to"), "{gif}");
+    assert!(
+        gif.contains("the extension of x.gif is not a picture format (.png, .svg); name the format with --to"),
+        "{gif}"
+    );
     assert!(failure(2, &["spy", "none.mtx", "-o", "-"]).contains("--to png or --to svg"));
     assert!(failure(2, &["spy", "none.mtx", "-o", "x", "--to", "npz"]).contains("npz"));
 }

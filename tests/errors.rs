@@ -128,8 +128,8 @@ fn of_two_operands() -> Vec<Case> {
         (
             "NotBroadcastable",
             refused(x.add(&CooTensor::full([2], 0).unwrap())),
-            "shape [2, 3] does not broadcast together with [2]; broadcasting aligns the last axes: expand_dims(-1) \
-            of [2] adds",
+            "shape [2, 3] does not broadcast together with [2]; broadcasting aligns the last axes: expand_dims(-1) of \
+             [2] adds",
         ),
         ("Overflow", refused(x.add(&x)), "add at [1, 2] does not fit int8"),
         ("Lazy", refused(x.lazy().sum(2).check()), "axis 2 is out of range for rank 2"),

@@ -233,8 +233,8 @@ proptest! {
 fn too_many_columns_for_offsets_are_refused_with_what_works() {
     let wide = CooTensor::new([1, 1 << 30], vec![vec![0], vec![7]], vec![1.0], 0.0).unwrap();
     let told = |refused: Result<_, Error>| refused.map(|_: sprs::CsMatI<f64, u32, usize>| ()).unwrap_err().to_string();
-    let start = "the offsets of the columns would take 8589934600 bytes (8.0 GiB), above the limit of 1073741824 bytes \
-                 (1.0 GiB); ";
+    let start = "the offsets of the columns would take 8589934600 bytes (8.0 GiB), above the limit of 1073741824 \
+                 bytes (1.0 GiB); ";
     assert_eq!(told(wide.to_sprs_csc()), format!("{start}into_sprs returns triplets, without offsets"));
     assert_eq!(told(wide.to_csr().unwrap().to_sprs_csc()), format!("{start}as_sprs stores it by rows"));
 }

@@ -296,7 +296,7 @@ fn duplicates_are_summed_unless_asked_otherwise() {
     assert_eq!((summed.nnz(), dense(&summed)), (2, vec!["3".into(), "0".into(), "0".into(), "0".into()]));
     assert_eq!(dense(&with(Duplicates::Last).unwrap())[3], "-5");
     assert_eq!(dense(&with(Duplicates::Max).unwrap())[3], "5");
-    assert_eq!(message(with(Duplicates::Error)), "line 5: the entry (2, 2) stands on line 3 already");
+    assert_eq!(message(with(Duplicates::Error)), "line 5: the entry (2, 2) is already on line 3");
 }
 
 #[test]
@@ -410,7 +410,7 @@ fn an_axis_longer_than_an_int64_is_not_written_to_an_archive() {
     assert!(message(bytes_of(&wide.into(), FileFormat::Npz)).starts_with(".npz cannot hold an axis of length "));
     assert_eq!(
         message(bytes_of(&of_length(1 << 63), FileFormat::Npz)),
-        ".npz cannot hold an axis of length 9223372036854775808: its indices are int64; keep it in memory"
+        ".npz cannot hold an axis of length 9223372036854775808, because its indices are int64; keep it in memory"
     );
 }
 
@@ -418,7 +418,7 @@ fn an_axis_longer_than_an_int64_is_not_written_to_an_archive() {
 fn a_path_that_names_no_file_is_not_written_to() {
     for path in ["", "none/.."] {
         let refused = save(path, |_| panic!("nothing is written where no file is named"));
-        assert!(message(refused).ends_with("the path to write to names no file"), "{path:?}");
+        assert!(message(refused).ends_with("the output path does not name a file"), "{path:?}");
     }
 }
 
@@ -463,7 +463,7 @@ fn writes_to_a_path_are_all_or_nothing() {
     assert!(write(folder.join("none/x.mtx"), &x, &WriteOptions::default()).is_err());
     assert!(
         message(write(folder.join("x.csv"), &x, &WriteOptions::default()))
-            .contains("(known are .mtx, .tns, .npy, .npz")
+            .contains("(known formats: .mtx, .tns, .npy, .npz")
     );
     assert!(save(&path, |file| Ok(file.write_all(b"half").and(Err(std::io::ErrorKind::StorageFull.into()))?)).is_err());
     assert!(read(&path, &ReadOptions::default()).unwrap().same_as(&x));
@@ -534,14 +534,11 @@ fn a_hermitian_diagonal_that_is_not_real_is_an_error_with_its_line() {
     let coordinate = "%%MatrixMarket matrix coordinate complex hermitian\n2 2 2\n";
     for diagonal in ["1 5", "0 -1", "1 nan", "1 inf"] {
         let message = told(&format!("{coordinate}2 1 2 1\n% one\n1 1 {diagonal}\n"));
-        assert!(
-            message.starts_with("line 5: the diagonal of a hermitian matrix is real, and this value is "),
-            "{message}"
-        );
+        assert!(message.starts_with("line 5: the diagonal of a hermitian matrix must be real, found "), "{message}");
     }
     assert_eq!(
         told(&format!("{coordinate}1 1 1 5\n2 1 2 1\n")),
-        "line 3: the diagonal of a hermitian matrix is real, and this value is 1.0+5.0j"
+        "line 3: the diagonal of a hermitian matrix must be real, found 1.0+5.0j"
     );
     let real = mtx(&format!("{coordinate}1 1 1 -0\n2 1 2 1\n")).unwrap();
     assert_eq!(dense(&real), ["1.0-0.0j", "2.0-1.0j", "2.0+1.0j", "0.0+0.0j"]);
@@ -560,7 +557,7 @@ fn a_hermitian_array_whose_diagonal_is_not_real_is_an_error_with_its_line() {
     for wrong in [0, 4, 7, 9] {
         let told = array(&values(Some(wrong))).unwrap_err().to_string();
         let expected =
-            format!("line {}: the diagonal of a hermitian matrix is real, and this value is {wrong}.0+1.0j", wrong + 5);
+            format!("line {}: the diagonal of a hermitian matrix must be real, found {wrong}.0+1.0j", wrong + 5);
         assert_eq!(told, expected);
     }
     let empty = mtx("%%MatrixMarket matrix array complex hermitian\n0 0\n").unwrap();
@@ -636,5 +633,5 @@ fn behind_a_header_nothing_is_read() {
     assert_eq!((header.shape().to_vec(), header.dtype()), (vec![3, 3], DType::Int64));
     assert!(matches!(whole, Err(Error::Format { .. })), "{whole:?}");
     assert!(matches!(refused, Err(Error::Format { .. })), "{refused:?}");
-    assert!(without.unwrap_err().to_string().contains("a .tns file tells its types by entries"));
+    assert!(without.unwrap_err().to_string().contains("a .tns file shows its type only with entries"));
 }

@@ -122,7 +122,7 @@ fn tables_of_others() {
     options.columns = Some(vec!["row".into(), "none".into()]);
     assert!(message(CooTensor::from_record_batch(batch.clone(), &options)).contains("column none is missing"));
     options.columns = Some(vec!["value".into(), "value".into()]);
-    assert!(message(CooTensor::from_record_batch(batch.clone(), &options)).contains("no coordinates"));
+    assert!(message(CooTensor::from_record_batch(batch.clone(), &options)).contains("does not hold coordinates"));
     assert!(CooTensor::<f32>::from_record_batch(batch, &named()).unwrap_err().to_string().contains("not float32"));
 }
 

@@ -83,7 +83,7 @@ fn records_of_one_place_merge_as_asked() {
     }
     options.duplicates = Duplicates::Error;
     let error = read_csv_from::<f64, u32>(text.as_bytes(), &columns(), &options).unwrap_err();
-    assert_eq!(error.to_string(), "line 4: the labels are those of line 2");
+    assert_eq!(error.to_string(), "line 4: the labels are the same as on line 2");
     let alone: Labelled<f64> =
         read_csv_from(text.as_bytes(), &CsvColumns::new([""; 0]).value("n"), &ReadOptions::default()).unwrap();
     assert_eq!(alone.tensor.item(), Ok(7.0));
@@ -92,14 +92,14 @@ fn records_of_one_place_merge_as_asked() {
 #[test]
 fn what_is_wrong_is_named_with_the_line_on_which_its_record_begins() {
     for (text, message) in [
-        ("", "line 1: the file is empty; its first record names the columns"),
-        ("\n\n", "line 1: the file is empty; its first record names the columns"),
+        ("", "line 1: the file is empty; the first record must have the column names"),
+        ("\n\n", "line 1: the file is empty; the first record must have the column names"),
         ("\nwho,n\n", "line 2: there is no column `what`; there are `who`, `n`"),
         ("who,what,who,n\n", "line 1: there are two columns `who`"),
-        ("who,what,n\na,b,1\nc,d\n", "line 3: the record has 2 fields, the first one 3"),
+        ("who,what,n\na,b,1\nc,d\n", "line 3: the record has 2 fields, but the first record has 3"),
         (
             "who,what,n\r\n\r\na,b,1\r\n\"c\r\nc\",d,2\r\n\r\ne,f,2,3",
-            "line 7: the record has 4 fields, the first one 3",
+            "line 7: the record has 4 fields, but the first record has 3",
         ),
         ("who,what,n\n\"a\na\",b,1.5\n", "line 2: `1.5` is not a value of type int32"),
         ("who,what,n\na,b,\n", "line 2: `` is not a value of type int32"),
@@ -107,7 +107,7 @@ fn what_is_wrong_is_named_with_the_line_on_which_its_record_begins() {
     ] {
         assert_eq!(refused(text), message, "{text:?}");
     }
-    assert_eq!(refused(b"who,what,n\na\xff,b,1\n"), "line 2: the label `a\u{fffd}` is no UTF-8");
+    assert_eq!(refused(b"who,what,n\na\xff,b,1\n"), "line 2: the label `a\u{fffd}` is not UTF-8");
 }
 
 #[test]
@@ -119,7 +119,7 @@ fn a_shape_has_room_for_labels_or_has_not() {
     assert_eq!((table.tensor.shape(), table.labels[0].len()), (options.shape.as_ref().unwrap(), 2));
     options.shape = Some([1, 5].into());
     let error = read_csv_from::<f64, u32>(text.as_bytes(), &columns(), &options).unwrap_err();
-    assert_eq!(error.to_string(), "line 3: the label `b` is one too many for an axis of length 1");
+    assert_eq!(error.to_string(), "line 3: the label `b` does not fit an axis of length 1");
     options.shape = Some([5].into());
     let error = read_csv_from::<f64, u32>(text.as_bytes(), &columns(), &options).unwrap_err();
     assert!(matches!(error, Error::RankMismatch { expected: 2, found: 1, .. }));
@@ -129,8 +129,8 @@ fn a_shape_has_room_for_labels_or_has_not() {
 fn a_record_without_an_end_is_refused() {
     for (begin, message) in [
         ("", "line 4: the record is longer than 1048576 bytes"),
-        ("\"", "line 4: the quote that opens on this line is not closed within 1048576 bytes"),
-        ("\"\n\n\",\"", "line 6: the quote that opens on this line is not closed within 1048576 bytes"),
+        ("\"", "line 4: the quote on this line is not closed within 1048576 bytes"),
+        ("\"\n\n\",\"", "line 6: the quote on this line is not closed within 1048576 bytes"),
     ] {
         let text = format!("who,what,n\na,b,1\n\n{begin}");
         let endless = text.as_bytes().chain(std::io::repeat(b'x').take(1 << 24));
@@ -146,8 +146,8 @@ fn a_record_without_an_end_is_refused() {
 
 #[test]
 fn quotes_that_do_not_go_together_are_refused() {
-    const NEVER: &str = "the quote that opens on this line is never closed";
-    const AFTER: &str = "follows the closing quote of a field; write a quote within a field twice";
+    const NEVER: &str = "the quote on this line is never closed";
+    const AFTER: &str = "follows the closing quote of a field; double a quote within a field";
     let z = format!("line 2: `z` {AFTER}");
     for (text, message) in [
         ("who,what,n,m\nx,y,1,\"k\nz,y,2,k\n", format!("line 2: {NEVER}")),
@@ -267,7 +267,7 @@ fn the_labels_of_an_axis_are_put_in_another_order() {
 fn no_label_is_lost_and_no_axis_made_up() {
     let table = read("who,what,n\nBob,tea,1\nAda,tea,2\n").unwrap();
     let error = table.with_labels(0, &Labels::new(["Bob"]).unwrap()).unwrap_err().to_string();
-    assert_eq!(error, "with_labels: axis 0 has the label \"Ada\", which is not among the new ones");
+    assert_eq!(error, "with_labels: axis 0 has the label \"Ada\", which the new labels do not have");
     assert!(matches!(table.with_labels(2, &table.labels[0]), Err(Error::AxisOutOfRange { axis: 2, rank: 2 })));
     let none = read("who,what,n\n").unwrap();
     let some = none.with_labels(0, &table.labels[0]).unwrap();
@@ -283,7 +283,7 @@ fn no_label_is_lost_and_no_axis_made_up() {
 fn a_table_among_tensors_is_sent_to_its_reader() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/titanic.csv");
     let error = read_coo::<f64, u32>(path, &ReadOptions::default()).unwrap_err().to_string();
-    assert!(error.contains("tables have read_csv"), "{error}");
+    assert!(error.contains("read tables with read_csv"), "{error}");
 }
 
 /// Labels of anything that a table must quote, and of what looks like something else.
@@ -374,16 +374,13 @@ fn a_table_is_written_to_a_file_and_refused_where_none_would_be_read() {
     let text = written(&table, &marked).unwrap();
     assert_eq!(read_csv_from::<f64, u32>(&text[..], &marked, &ReadOptions::default()).unwrap(), table);
     for (found, said) in [
-        (written(&table, &counts), "the value 2.0 without a column for it; name one by value()"),
-        (written(&filled, &columns()), "the fill 1.0: its gaps are zeros; write .npz"),
-        (written(&unlabelled, &columns()), "write_csv: axis 1 has no label for 1, where an entry stands"),
+        (written(&table, &counts), "the value 2.0 without a value column; name one with value()"),
+        (written(&filled, &columns()), "the fill 1.0, because its unstored positions are zeros; write .npz"),
+        (written(&unlabelled, &columns()), "write_csv: axis 1 has no label for position 1, which has an entry"),
         (written(&too_long, &columns()), "a record of 1048585 bytes, above 1048576; shorten its labels"),
-        (
-            written(&table, &CsvColumns::new(["who"]).value("n")),
-            "1 columns are named for 2 axes, of which 2 have labels",
-        ),
+        (written(&table, &CsvColumns::new(["who"]).value("n")), "1 column names and 2 lists of labels for 2 axes"),
         (written(&table, &CsvColumns::new(["n", "what"]).value("n")), "two columns have the name \"n\""),
-        (written(&table, &columns().delimiter(b'"')), "no quote or end of a line between two"),
+        (written(&table, &columns().delimiter(b'"')), "the delimiter must not be a quote"),
     ] {
         let error = found.unwrap_err().to_string();
         assert!(error.contains(said), "{error}");
@@ -417,9 +414,9 @@ fn parts_of_a_table_are_asked_for_by_labels() {
     }
     let said = |found: lacuna::Result<Labelled<f64>>| found.unwrap_err().to_string();
     assert_eq!(said(table.select(0, ["Ada", "Tom"])), "select: axis 0 has no label \"Tom\"");
-    assert_eq!(said(table.select(0, ["Ada", "Ada"])), "select: the label \"Ada\" is asked for twice");
+    assert_eq!(said(table.select(0, ["Ada", "Ada"])), "select: the label \"Ada\" is selected twice");
     assert_eq!(said(table.slice(1, "soup"..)), "slice: axis 1 has no label \"soup\"");
-    assert!(said(table.slice(1, "ice".."tea")).contains("stands before that at its start, on axis 1"));
+    assert!(said(table.slice(1, "ice".."tea")).contains("is before its start, on axis 1"));
     assert!(matches!(table.slice(2, ..), Err(Error::AxisOutOfRange { .. })));
     // Positions behind the labels are none of a range of them.
     let wide = read_csv_from::<f64, u32>(

@@ -175,7 +175,7 @@ fn pieces_have_the_type_that_is_asked_for() {
     assert!(matches!(Dataset::open(place.folder(), &options), Err(Error::ShapeMismatch { .. })));
     options = ReadOptions::default();
     options.fill = Some("1".into());
-    assert!(refused(Dataset::open(place.folder(), &options)).contains("cannot be asked for"));
+    assert!(refused(Dataset::open(place.folder(), &options)).contains("not the requested fill"));
 }
 
 /// Any cut of the entries gives the same file, byte by byte, as the whole at once.
@@ -351,7 +351,7 @@ fn tables_of_others_stay_where_they_are() {
     fs::write(place.folder().join(".lacuna-1-0.parts"), "part-00001.parquet\n").unwrap();
     fs::write(place.folder().join("part-00001.parquet"), "of a writer that was killed").unwrap();
     let error = write(place.folder(), &tensor(), &small()).unwrap_err();
-    assert!(error.to_string().contains("holds files and no tensor"), "{error}");
+    assert!(error.to_string().contains("has files that are not a tensor"), "{error}");
     assert_eq!(names(&place.folder()), ["part-00000.parquet"]);
 }
 
@@ -362,7 +362,7 @@ fn a_folder_of_something_else_is_neither_read_nor_written() {
     fs::write(place.folder().join("thesis.txt"), "words").unwrap();
     assert!(refused(read(place.folder(), &default())).contains("no _lacuna.json"));
     let error = write(place.folder(), &tensor(), &small()).unwrap_err();
-    assert!(error.to_string().contains("holds files and no tensor"), "{error}");
+    assert!(error.to_string().contains("has files that are not a tensor"), "{error}");
     assert_eq!(names(&place.folder()), ["thesis.txt"]);
     assert!(matches!(write(place.0.join("a/b/"), &tensor(), &small()), Err(Error::Io { .. })));
 }
@@ -427,21 +427,21 @@ fn a_manifest_that_lies_is_refused() {
         text.replacen(from, to, 1)
     };
     let lies = [
-        (of(&format!("\"entries\":{nnz}"), "\"entries\":9"), "entries: what is said of all"),
-        (of("\"entries\":14", "\"entries\":18446744073709551615"), "there are more entries than can be counted"),
-        (of("\"entries\":14", "\"entries\":13"), "entries: what is said of all"),
-        (of("part-00000.parquet", "../x/part-00000.parquet"), "no plain name"),
-        (of("part-00000.parquet", "/etc/passwd"), "no plain name"),
-        (of("part-00000.parquet", "sub\\\\part"), "no plain name"),
-        (of("part-00000.parquet", ".hidden"), "no plain name"),
-        (of("part-00000.parquet", ""), "no plain name"),
-        (twice, "its file is that of another part"),
-        (swapped, "do not come behind those of the part before it"),
-        (of("\"shape\":[40,9]", "\"shape\":[40,9,1]"), "its first is not what it should be"),
-        (of("\"dtype\":\"float64\"", "\"dtype\":\"float99\""), "no element type"),
-        (of("\"dtype\":\"float64\"", "\"dtype\":\"int8\""), "its fill is no int8"),
-        (of("\"version\":1", "\"version\":2"), "a later lacuna"),
-        (of("\"parts\":[", "\"parts\":3,\"p\":["), "parts: it is no list"),
+        (of(&format!("\"entries\":{nnz}"), "\"entries\":9"), "entries: their total"),
+        (of("\"entries\":14", "\"entries\":18446744073709551615"), "the number of entries exceeds"),
+        (of("\"entries\":14", "\"entries\":13"), "entries: their total"),
+        (of("part-00000.parquet", "../x/part-00000.parquet"), "is not the name of a file"),
+        (of("part-00000.parquet", "/etc/passwd"), "is not the name of a file"),
+        (of("part-00000.parquet", "sub\\\\part"), "is not the name of a file"),
+        (of("part-00000.parquet", ".hidden"), "is not the name of a file"),
+        (of("part-00000.parquet", ""), "is not the name of a file"),
+        (twice, "its file is also the file of another part"),
+        (swapped, "are not sorted after the entries of the previous part"),
+        (of("\"shape\":[40,9]", "\"shape\":[40,9,1]"), "its first is invalid"),
+        (of("\"dtype\":\"float64\"", "\"dtype\":\"float99\""), "not an element type"),
+        (of("\"dtype\":\"float64\"", "\"dtype\":\"int8\""), "its fill is not a value of type int8"),
+        (of("\"version\":1", "\"version\":2"), "a later version"),
+        (of("\"parts\":[", "\"parts\":3,\"p\":["), "parts: it is not a list"),
     ];
     for (lie, expected) in lies {
         let lie = if lie.contains("\"version\":1") { signed(&lie) } else { lie };
@@ -451,10 +451,10 @@ fn a_manifest_that_lies_is_refused() {
     }
     // Only the parts can show these errors.
     for (lie, expected) in [
-        (of("\"shape\":[40,9]", "\"shape\":[99,9]"), "part-00000.parquet: the part: what it says of itself"),
-        (of("\"fill\":\"80", "\"fill\":\"00"), "part-00000.parquet: the part: what it says of itself"),
-        (of("\"dtype\":\"float64\"", "\"dtype\":\"int64\""), "part-00000.parquet: the part: what it says of itself"),
-        (of("\"bytes\":", "\"bytes\":1"), "and 1"),
+        (of("\"shape\":[40,9]", "\"shape\":[99,9]"), "part-00000.parquet: the part: its description differs"),
+        (of("\"fill\":\"80", "\"fill\":\"00"), "part-00000.parquet: the part: its description differs"),
+        (of("\"dtype\":\"float64\"", "\"dtype\":\"int64\""), "part-00000.parquet: the part: its description differs"),
+        (of("\"bytes\":", "\"bytes\":1"), "lists 1"),
     ] {
         fs::write(place.manifest(), signed(&lie)).unwrap();
         for message in [refused(read(place.folder(), &default())), refused(joined_any(&place.folder()))] {
@@ -464,7 +464,7 @@ fn a_manifest_that_lies_is_refused() {
     // Another byte, and a text that ends early.
     let changed = text.replacen("\"first\":[", "\"first\":[1", 2).replacen("\"first\":[1", "\"first\":[", 1);
     fs::write(place.manifest(), changed).unwrap();
-    assert!(refused(read(place.folder(), &default())).contains("some byte is damaged"));
+    assert!(refused(read(place.folder(), &default())).contains("the file is damaged"));
     for end in (0..text.len() - 1).step_by(7) {
         fs::write(place.manifest(), &text[..end]).unwrap();
         refused(read(place.folder(), &default()));
@@ -526,8 +526,8 @@ fn a_part_that_was_changed_is_told() {
     {
         fs::rename(&path, place.0.join("elsewhere")).unwrap();
         std::os::unix::fs::symlink(place.0.join("elsewhere"), &path).unwrap();
-        assert!(refused(read(place.folder(), &default())).contains("it is no regular file"));
-        assert!(refused(joined_any(&place.folder())).contains("it is no regular file"));
+        assert!(refused(read(place.folder(), &default())).contains("it is not a regular file"));
+        assert!(refused(joined_any(&place.folder())).contains("it is not a regular file"));
     }
 }
 
@@ -595,7 +595,7 @@ fn row_groups_in_another_order_are_told() {
             1 => assert!(whole.unwrap().same_as(&x.clone().into()) && pieces.unwrap() == entries(&x)),
             _ => {
                 refused(whole);
-                assert!(refused(pieces).contains("does not come behind"));
+                assert!(refused(pieces).contains("is not sorted after"));
             }
         }
     }

@@ -222,7 +222,7 @@ fn what_is_damaged_leaves_the_reader_in_no_piece() {
                 seen += piece.nnz();
             }
             Err(error) => {
-                assert!(error.to_string().contains("a page: its checksum is not that of its bytes"), "{error}");
+                assert!(error.to_string().contains("a page: its checksum does not match its bytes"), "{error}");
                 errors += 1;
             }
         }
@@ -359,7 +359,7 @@ fn a_part_without_checksums_is_not_the_one_that_was_written() {
     fs::write(&part, unchecked(&fs::read(&part).unwrap())).unwrap();
     for (name, question, ..) in [OF_ALL, OF_TWO_AXES].concat() {
         match question(&place) {
-            Err(error) => assert!(error.to_string().contains("it has no checksums"), "{name}: {error}"),
+            Err(error) => assert!(error.to_string().contains("it does not have the checksums"), "{name}: {error}"),
             // The rows of this part are not needed.
             Ok(_) => assert_eq!(name, "slice"),
         }
@@ -388,7 +388,9 @@ fn checksums_of_pages_are_compared_whoever_wrote_them() {
         let at = 100_000 + random(&mut state, theirs.len() - 110_000);
         damaged[at] ^= 1 << random(&mut state, 8);
         match read(&damaged) {
-            Err(Error::Format { message, .. }) if message.starts_with("a page: its checksum is not that") => told += 1,
+            Err(Error::Format { message, .. }) if message.starts_with("a page: its checksum does not match") => {
+                told += 1
+            }
             Err(_) => {}
             Ok(found) => panic!("byte {at}: {found:?}"),
         }

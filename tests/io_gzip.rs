@@ -63,7 +63,7 @@ fn a_path_that_ends_in_gz_is_compressed_and_read_again() {
         assert!(read_bytes(&bytes).unwrap().same_as(&tensor()), "{name} as a stream");
     }
     let refused = write(folder.0.join("x.npz.gz"), &tensor(), &WriteOptions::default()).unwrap_err();
-    assert!(refused.to_string().contains("the extension names none"), "{refused}");
+    assert!(refused.to_string().contains("the extension does not name one"), "{refused}");
     assert_eq!(std::fs::read_dir(&folder.0).unwrap().count(), 3);
 }
 
@@ -114,14 +114,14 @@ fn a_file_cut_at_any_byte_is_refused_and_says_where() {
     let bytes = gzip(TEXT.as_bytes());
     for end in 2..bytes.len() {
         let (place, message) = refused(read_bytes(&bytes[..end]));
-        assert_eq!(message, "the file ends before its gzip data do", "cut at {end}");
+        assert_eq!(message, "the gzip data are truncated", "cut at {end}");
         assert_eq!(place, format!("gzip data, after {end} bytes"));
     }
     // A second member that is cut is no shorter file.
     let two = [bytes.clone(), gzip(b"% a comment\n")].concat();
     assert!(read_bytes(&two).is_ok());
     for end in bytes.len() + 1..two.len() {
-        assert_eq!(refused(read_bytes(&two[..end])).1, "the file ends before its gzip data do", "cut at {end}");
+        assert_eq!(refused(read_bytes(&two[..end])).1, "the gzip data are truncated", "cut at {end}");
     }
 }
 
@@ -159,12 +159,12 @@ fn a_wrong_checksum_and_bytes_after_the_end_are_named() {
     for (rubbish, zeros) in [(&b"rubbish after the end"[..], 0), (b"x", 0), (b"\0\0y", 2)] {
         let (place, message) = refused(read_bytes(&[&bytes, rubbish].concat()));
         assert_eq!(place, format!("gzip data, after {} bytes", length + zeros));
-        assert_eq!(message, "what follows is neither gzip data nor padding");
+        assert_eq!(message, "the gzip data are followed by other data");
     }
     let (place, message) = refused(read_bytes(&[&bytes[..], &[0x1f]].concat()));
     assert_eq!(
         (place, message.as_str()),
-        (format!("gzip data, after {} bytes", length + 1), "the file ends before its gzip data do")
+        (format!("gzip data, after {} bytes", length + 1), "the gzip data are truncated")
     );
 }
 

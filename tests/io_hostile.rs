@@ -128,35 +128,35 @@ fn a_matrix_market_file_says_which_line_is_wrong() {
     let wrong = [
         ("", "line 1: the file is empty"),
         ("%%MatrixMarket\n", "line 1: the line ends before the object"),
-        ("%%MatrixMarkt matrix coordinate real general\n", "line 1: `%%MatrixMarket` is expected"),
-        ("%%MatrixMarket matrix coordinate real general x\n", "line 1: `x` is one word too many"),
-        ("%%MatrixMarket matrix coordinate float general\n", "line 1: the field is `float`, not one of real"),
+        ("%%MatrixMarkt matrix coordinate real general\n", "line 1: expected `%%MatrixMarket`"),
+        ("%%MatrixMarket matrix coordinate real general x\n", "line 1: unexpected `x` at the end of the line"),
+        ("%%MatrixMarket matrix coordinate float general\n", "line 1: the field `float` is not one of real"),
         ("%%MatrixMarket matrix array pattern general\n", "line 1: an array has values"),
-        ("%%MatrixMarket matrix coordinate pattern skew-symmetric\n", "line 1: this field has no negative"),
-        ("%%MatrixMarket vector coordinate real symmetric\n", "line 1: only a matrix has a symmetry"),
-        ("%%MatrixMarket tensor array real general\n", "line 1: a tensor is listed by coordinates"),
+        ("%%MatrixMarket matrix coordinate pattern skew-symmetric\n", "line 1: this field does not have negative"),
+        ("%%MatrixMarket vector coordinate real symmetric\n", "line 1: only a matrix can be symmetric"),
+        ("%%MatrixMarket tensor array real general\n", "line 1: a tensor must have the layout `coordinate`"),
         (coordinate, "line 2: the file ends before the line of sizes"),
         (&format!("{coordinate}% only a comment"), "line 3: the file ends before the line of sizes"),
         (&format!("{coordinate}3 3\n"), "line 2: the line ends before the number of entries"),
-        (&format!("{coordinate}3 3 1 1\n"), "line 2: `1` is one word too many"),
-        (&format!("{coordinate}-3 3 1\n"), "line 2: the number of rows is `-3`, not a number from 0 up"),
+        (&format!("{coordinate}3 3 1 1\n"), "line 2: unexpected `1` at the end of the line"),
+        (&format!("{coordinate}-3 3 1\n"), "line 2: the number of rows `-3` is not a number from 0 up"),
         (
             &format!("{coordinate}18446744073709551617 3 1\n"),
-            "line 2: the number of rows is `18446744073709551617`, not a number below 2^64",
+            "line 2: the number of rows `18446744073709551617` is not a number below 2^64",
         ),
         (
             &format!("{coordinate}3 3 {huge}\n1 1 1\n"),
-            "line 3: 1000000000000000000 entries are declared, the file ends after 1",
+            "line 3: the file declares 1000000000000000000 entries, but ends after 1",
         ),
         (&format!("%%MatrixMarket matrix array real general\n{huge} {huge}\n1\n"), "line 2: an array of shape"),
         ("%%MatrixMarket matrix array real general\n4294967296 4294967296\n", "line 2: an array of shape"),
         (
             &format!("%%MatrixMarket matrix array real general\n{huge} 1\n1\n"),
-            "line 3: 1000000000000000000 entries are declared",
+            "line 3: the file declares 1000000000000000000 entries",
         ),
-        ("%%MatrixMarket matrix coordinate real symmetric\n3 2 0\n", "line 2: a matrix of 3 x 2 has no symmetry"),
-        (&format!("{coordinate}3 3 1\n1 1 1\n2 2 2\n"), "line 4: one entry too many: 1 are declared"),
-        (&format!("{coordinate}3 3 1\n1 1 1 1\n"), "line 3: `1` is one word too many"),
+        ("%%MatrixMarket matrix coordinate real symmetric\n3 2 0\n", "line 2: a matrix of 3 x 2 cannot be symmetric"),
+        (&format!("{coordinate}3 3 1\n1 1 1\n2 2 2\n"), "line 4: more entries than the 1 declared"),
+        (&format!("{coordinate}3 3 1\n1 1 1 1\n"), "line 3: unexpected `1` at the end of the line"),
         (&format!("{coordinate}3 3 1\n1 1\n"), "line 3: the line ends before its value"),
         (&format!("{coordinate}3 3 1\n\n%\n0 1 1\n"), "line 5: row 0 is out of bounds for 1..=3"),
         (&format!("{coordinate}3 3 1\n1 4 1\n"), "line 3: column 4 is out of bounds for 1..=3"),
@@ -180,7 +180,7 @@ fn a_matrix_market_file_says_which_line_is_wrong() {
         ),
         (
             "%%MatrixMarket matrix coordinate real skew-symmetric\n2 2 1\n2 2 1\n",
-            "line 3: the diagonal of a skew-symmetric matrix is zero",
+            "line 3: the diagonal of a skew-symmetric matrix must be zero",
         ),
         (
             "%%MatrixMarket matrix coordinate integer skew-symmetric\n2 2 1\n2 1 -9223372036854775808\n",
@@ -192,9 +192,9 @@ fn a_matrix_market_file_says_which_line_is_wrong() {
         ),
         (
             "%%MatrixMarket matrix coordinate real symmetric\n2 2 2\n2 1 5\n1 2 5\n",
-            "line 4: the file is symmetric, and names the mirror image of this entry (1, 2) on line 3 too",
+            "line 4: the file is symmetric, but also has the mirror image of this entry (1, 2) on line 3",
         ),
-        ("%%MatrixMarket matrix array real general\n2 1\n1\n2\n3\n", "line 5: one entry too many: 2 are declared"),
+        ("%%MatrixMarket matrix array real general\n2 1\n1\n2\n3\n", "line 5: more entries than the 2 declared"),
     ];
     for (text, expected) in wrong {
         let message = refused(mtx(text));
@@ -236,11 +236,11 @@ fn header(descr: &str, shape: &str) -> String {
 #[test]
 fn an_array_says_which_field_is_wrong() {
     let wrong = [
-        (header("|O", "(1,)"), "field descr: `|O`: pickled objects are not read"),
-        (header("<f3", "(1,)"), "field descr: `<f3`: no element type"),
+        (header("|O", "(1,)"), "field descr: `|O`: pickled objects are not supported"),
+        (header("<f3", "(1,)"), "field descr: `<f3`: not an element type"),
         (header("=f8", "(1,)"), "field descr: `=f8`: the byte order"),
-        (header("<f", "(1,)"), "field descr: `<f`: the size is no number"),
-        (header("<U3", "(1,)"), "field descr: the elements are texts"),
+        (header("<f", "(1,)"), "field descr: `<f`: the size is not a number"),
+        (header("<U3", "(1,)"), "field descr: the elements are strings"),
         (header("<f8", "(-1,)"), "field shape: `-1` is not a length"),
         (header("<f8", "(1.5,)"), "field shape: "),
         (header("<f8", "(18446744073709551617,)"), "field shape: `18446744073709551617` is not a length"),
@@ -248,7 +248,7 @@ fn an_array_says_which_field_is_wrong() {
         (header("<f8", "(1000000000000000000,)"), "data: ends after 1 of 1000000000000000000 elements"),
         (header("<f8", "(2,)"), "data: ends after 1 of 2 elements"),
         (header("<f8", "(0,)"), "data: there are more bytes"),
-        (header("<f8", "[1]"), "field shape: `(` is expected"),
+        (header("<f8", "[1]"), "field shape: expected `(`"),
         (header("<f8", &format!("({})", "1,".repeat(65))), "field shape: has more than 64 axes"),
         (
             "{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': (1,), }".into(),
@@ -259,11 +259,11 @@ fn an_array_says_which_field_is_wrong() {
         ("{'descr': '<f8', 'fortran_order': False, }".into(), "field shape: is missing"),
         ("{'fortran_order': False, 'shape': (1,), }".into(), "field descr: is missing"),
         ("{'descr': '<f8', 'fortran_order': False, 'shape': (1,), 'x': 1}".into(), "header: has an unknown key `x`"),
-        ("{'descr': '<f8', 'fortran_order': False, 'shape': (1,), } x".into(), "header: goes on after its end"),
-        ("".into(), "header: `{` is expected"),
-        ("{'descr': '<f8, }".into(), "field descr: has a text without an end"),
-        ("{\"descr\": \"<f8', }".into(), "field descr: has a text without an end"),
-        ("{descr: '<f8'}".into(), "header: `'` is expected at `descr: "),
+        ("{'descr': '<f8', 'fortran_order': False, 'shape': (1,), } x".into(), "header: has data after its end"),
+        ("".into(), "header: expected `{`"),
+        ("{'descr': '<f8, }".into(), "field descr: has a string without a closing quote"),
+        ("{\"descr\": \"<f8', }".into(), "field descr: has a string without a closing quote"),
+        ("{descr: '<f8'}".into(), "header: expected `'` at `descr: "),
     ];
     for (header, expected) in wrong {
         let message = refused(read(&npy(&header, &[0; 8]), FileFormat::Npy));
@@ -271,7 +271,7 @@ fn an_array_says_which_field_is_wrong() {
     }
     assert_eq!(
         refused(read(&npy(&header("|b1", "(2,)"), &[1, 7]), FileFormat::Npy)),
-        "element 1: neither 0 nor 1, so no bool"
+        "element 1: a bool must be 0 or 1"
     );
     let mut later = npy(&header("<f8", "(1,)"), &[0; 8]);
     later[6] = 9;
@@ -378,19 +378,19 @@ fn an_archive_says_which_member_is_wrong() {
     }
     let wrong: [(Member, &str); 26] = [
         (("format", "|S3", "()", b"bsr".to_vec()), "member format.npy: `bsr` is not one of csr, csc, coo, gcxs"),
-        (("format", "<i8", "()", int64(&[1])), "member format.npy, field descr: int64 is no text"),
-        (("format", "|S3", "(2,)", b"csrcsr".to_vec()), "member format.npy, field shape: is not one short text"),
-        (("format", "|S17", "()", vec![b'r'; 17]), "member format.npy, field shape: is not one short text"),
+        (("format", "<i8", "()", int64(&[1])), "member format.npy, field descr: int64 is not a string type"),
+        (("format", "|S3", "(2,)", b"csrcsr".to_vec()), "member format.npy, field shape: is not one short string"),
+        (("format", "|S17", "()", vec![b'r'; 17]), "member format.npy, field shape: is not one short string"),
         (("fill_value", "<i8", "(2,)", int64(&[0, 0])), "member fill_value.npy, field shape: [2] is not one value"),
         (
             ("fill_value", "<f8", "()", 0.5f64.to_le_bytes().to_vec()),
             "member fill_value.npy: 0.5 does not fit the data's type, int64",
         ),
-        (("fill_value", "|S1", "()", b"0".to_vec()), "member fill_value.npy, field descr: the elements are texts"),
+        (("fill_value", "|S1", "()", b"0".to_vec()), "member fill_value.npy, field descr: the elements are strings"),
         (("fill_value", "<i8", "()", vec![0; 4]), "member fill_value.npy, data: ends after 0 of 1 elements"),
         (("fill_value", "<i8", "()", vec![0; 16]), "member fill_value.npy, data: there are more bytes"),
         (("shape", "<i8", "(65,)", int64(&[1; 65])), "member shape.npy: 65 axes are more than 64"),
-        (("shape", "<i8", "(3,)", int64(&[2, 3, 1])), "member shape.npy: a matrix has two axes, found 3"),
+        (("shape", "<i8", "(3,)", int64(&[2, 3, 1])), "member shape.npy: a matrix must have two axes, found 3"),
         (("shape", "<i8", "(2,)", int64(&[-2, 3])), "member shape.npy, element 0: -2 is negative"),
         (
             ("shape", "<i8", "(2,)", int64(&[2, 2])),
@@ -398,23 +398,32 @@ fn an_archive_says_which_member_is_wrong() {
         ),
         (
             ("shape", "<i8", "(2,)", int64(&[i64::MAX, 3])),
-            "member indptr.npy: 3 offsets do not belong to 9223372036854775807 lanes",
+            "member indptr.npy: 3 offsets do not fit 9223372036854775807 lanes",
         ),
-        (("indptr", "<i8", "(3,)", int64(&[0, 4, 3])), "member indptr.npy: it decreases after element 1, 4"),
-        (("indptr", "<i8", "(3,)", int64(&[1, 1, 3])), "member indptr.npy: it runs from 1 to 3, not from 0 to 3"),
-        (("indptr", "<i8", "(3,)", int64(&[0, 1, 2])), "member indptr.npy: it runs from 0 to 2, not from 0 to 3"),
-        (("indptr", "<f8", "(3,)", int64(&[0, 1, 3])), "member indptr.npy, field descr: float64 is no integer type"),
+        (("indptr", "<i8", "(3,)", int64(&[0, 4, 3])), "member indptr.npy: the offsets decrease after element 1, 4"),
+        (
+            ("indptr", "<i8", "(3,)", int64(&[1, 1, 3])),
+            "member indptr.npy: the offsets run from 1 to 3, not from 0 to 3",
+        ),
+        (
+            ("indptr", "<i8", "(3,)", int64(&[0, 1, 2])),
+            "member indptr.npy: the offsets run from 0 to 2, not from 0 to 3",
+        ),
+        (
+            ("indptr", "<f8", "(3,)", int64(&[0, 1, 3])),
+            "member indptr.npy, field descr: float64 is not an integer type",
+        ),
         (("indices", "<i8", "(3, 1)", int64(&[2, 0, 1])), "member indices.npy: its shape [3, 1] is not of rank 1"),
         (("indices", "<i8", "(3,)", int64(&[2, -1, 1])), "member indices.npy, element 1: -1 is negative"),
-        (("data", "<i8", "(2,)", int64(&[5, 6])), "member data.npy: 2 elements for 3 places"),
-        (("data", "<i8", "(4,)", int64(&[5, 6, 7])), "member data.npy: 4 elements for 3 places"),
+        (("data", "<i8", "(2,)", int64(&[5, 6])), "member data.npy: 2 elements for 3 positions"),
+        (("data", "<i8", "(4,)", int64(&[5, 6, 7])), "member data.npy: 4 elements for 3 positions"),
         (("data", "<i8", "(3,)", int64(&[5, 6])), "member data.npy, data: ends after 2 of 3 elements"),
-        (("data", "|S4", "(3,)", vec![0; 12]), "member data.npy, field descr: the elements are texts, not numbers"),
+        (("data", "|S4", "(3,)", vec![0; 12]), "member data.npy, field descr: the elements are strings, not numbers"),
         (
             ("data", "<i8", "(4294967296, 4294967296)", vec![]),
             "member data.npy, field shape: [4294967296, 4294967296] has 2^64 elements or more",
         ),
-        (("data", "|O", "(3,)", vec![0; 24]), "member data.npy, field descr: `|O`: pickled objects are not read"),
+        (("data", "|O", "(3,)", vec![0; 24]), "member data.npy, field descr: `|O`: pickled objects are not supported"),
     ];
     for (member, expected) in wrong {
         let message = csr_with(member);
@@ -441,7 +450,7 @@ fn compressed_axes_of_every_kind() {
     assert!(gcxs(&[2, 3, 2], &[2, 0], &[0, 0, 1, 2, 2], &[2, 0]).unwrap().same_as(&x));
     assert!(gcxs(&[2, 3, 2], &[], &[0, 2], &[10, 1]).unwrap().same_as(&x));
     assert!(refused(gcxs(&[2, 3, 2], &[1, 1], &[0; 10], &[])).contains("axis 1 is repeated"));
-    assert!(refused(gcxs(&[2, 3, 2], &[3], &[0; 4], &[])).contains("axis 3 is repeated, or not below the rank 3"));
+    assert!(refused(gcxs(&[2, 3, 2], &[3], &[0; 4], &[])).contains("axis 3 is repeated or out of range for rank 3"));
     assert!(refused(gcxs(&[2, 3, 2], &[1], &[0, 1, 1, 2], &[4, 2])).contains("element 0: 4 is out of bounds"));
     // Compressed over a short axis, with more of our lanes than the file could pay for.
     let long = 1 << 40;
@@ -537,7 +546,7 @@ impl Read for Forbidden {
 fn a_stream_without_end_is_not_read_to_its_end_for_an_archive() {
     let endless = |head: &'static [u8]| head.chain(std::io::repeat(0).take(8 << 20)).chain(Forbidden);
     let no_archive = read_from(endless(b""), FileFormat::Npz, &ReadOptions::default());
-    assert_eq!(refused(no_archive), "the archive: its first 4096 bytes hold no sign of a zip archive");
+    assert_eq!(refused(no_archive), "the archive: its first 4096 bytes do not have the signature of a zip archive");
     let mut options = ReadOptions::default();
     options.max_memory = Some(1 << 20);
     let error = read_from(endless(b"PK\x03\x04"), FileFormat::Npz, &options).unwrap_err();
@@ -560,7 +569,7 @@ fn the_coordinates_of_an_archive_have_a_row_for_each_axis() {
     for (shape, coords) in [("(2, 3)", &[0; 6][..]), ("(6,)", &[0; 6]), ("(3, 2, 1)", &[0; 6]), ("()", &[0])] {
         let message = refused(with_coords(shape, coords));
         assert!(message.starts_with("member coords.npy: its shape ["), "{message}");
-        assert!(message.ends_with("] does not give coordinates for shape [2, 3, 4]"), "{message}");
+        assert!(message.ends_with("] does not fit the coordinates of shape [2, 3, 4]"), "{message}");
     }
 }
 
@@ -577,8 +586,8 @@ fn a_scalar_archive_needs_a_value_for_each_of_its_empty_coordinates() {
         ];
         read(&archive(&members), FileFormat::Npz)
     };
-    assert_eq!(refused(scalar(5, &[1; 10])), "member data.npy: 10 elements for 5 places");
-    assert_eq!(refused(scalar(0, &[1])), "member data.npy: 1 elements for 0 places");
+    assert_eq!(refused(scalar(5, &[1; 10])), "member data.npy: 10 elements for 5 positions");
+    assert_eq!(refused(scalar(0, &[1])), "member data.npy: 1 elements for 0 positions");
     assert_eq!((scalar(1, &[7]).unwrap().nnz(), scalar(0, &[]).unwrap().nnz()), (1, 0));
 }
 

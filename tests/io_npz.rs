@@ -86,7 +86,7 @@ fn a_name_that_stands_twice_is_refused() {
     for at in headers(&bytes, "dat2.npy").into_iter().zip([30, 46]).map(|(header, name)| header + name) {
         bytes[at..at + 8].copy_from_slice(b"data.npy");
     }
-    assert_eq!(refused(&bytes), "the archive: two of its members have the same name, `data.npy`");
+    assert_eq!(refused(&bytes), "the archive: two members have the same name, `data.npy`");
 }
 
 #[test]
@@ -182,7 +182,10 @@ fn arrays_of_scipy_have_a_fill_of_zero() {
     // Without scipy's mark it is an archive of pydata/sparse that lost its fill.
     let mut lost = scipys_coo(&[6], &[1, 4], &[1.5, -2.0]);
     lost.pop();
-    assert_eq!(refused(&stored(&lost)), "member fill_value.npy: is missing; say what a gap means with --fill");
+    assert_eq!(
+        refused(&stored(&lost)),
+        "member fill_value.npy: is missing; set the value of unstored positions with --fill"
+    );
 }
 
 #[test]
@@ -280,7 +283,7 @@ fn the_name_of_the_layout_is_a_short_text() {
         stored(&members)
     };
     assert!(read(&named(16)).unwrap().same_as(&tensor()));
-    assert_eq!(refused(&named(17)), "member format.npy, field shape: is not one short text");
+    assert_eq!(refused(&named(17)), "member format.npy, field shape: is not one short string");
 }
 
 /// numpy makes the shape of a scalar, an empty list, an array of float64.
@@ -331,7 +334,7 @@ fn a_damaged_name_of_a_member_is_no_missing_member() {
                 let mut damaged = bytes.clone();
                 damaged[at] ^= 1;
                 let message = refused(&damaged);
-                assert!(message.contains("has another name in its own header, `"), "byte {at}: {message}");
+                assert!(message.contains("has a different name in its local header, `"), "byte {at}: {message}");
             }
         }
     }
@@ -344,7 +347,10 @@ fn the_layouts_of_pydata_name_their_fill() {
         let mut members = members_of(&x);
         members.retain(|(name, _)| name != "fill_value.npy");
         let bytes = stored(&members);
-        assert_eq!(refused(&bytes), "member fill_value.npy: is missing; say what a gap means with --fill");
+        assert_eq!(
+            refused(&bytes),
+            "member fill_value.npy: is missing; set the value of unstored positions with --fill"
+        );
         let mut options = ReadOptions::default();
         options.fill = Some("1".into());
         assert!(read_from(&bytes[..], None, &options).unwrap().same_as(&x));
@@ -379,7 +385,7 @@ fn a_name_that_stands_twice_is_named() {
     for at in headers(&bytes, "dat2.npy").into_iter().zip([30, 46]).map(|(header, name)| header + name) {
         bytes[at..at + 8].copy_from_slice(b"dat\x1b.npy");
     }
-    assert_eq!(refused(&bytes), "the archive: two of its members have the same name, `dat\\x1b.npy`");
+    assert_eq!(refused(&bytes), "the archive: two members have the same name, `dat\\x1b.npy`");
 }
 
 /// The error for text in place of an archive says that there is no archive.
@@ -389,7 +395,7 @@ fn text_that_is_named_as_an_archive_is_told_to_be_none() {
     std::fs::write(&path, "%%MatrixMarket matrix coordinate real general\n1 1 0\n").unwrap();
     let told = lacuna::io::read(&path, &ReadOptions::default()).unwrap_err().to_string();
     std::fs::remove_file(&path).unwrap();
-    assert_eq!(told, "the archive: its first 52 bytes hold no sign of a zip archive");
+    assert_eq!(told, "the archive: its first 52 bytes do not have the signature of a zip archive");
 }
 
 /// Members are deflated in blocks of 1 MiB, sixteen at once: what is written is one stream of deflated data all the

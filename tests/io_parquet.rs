@@ -386,11 +386,12 @@ fn what_a_table_does_not_say_must_be_asked_for() {
     let mut short = named();
     short.columns = Some(vec!["user".into()]);
     assert!(
-        refused(read_from(&bytes[..], None, &short)).contains("1 names are not 2 for the axes and one for the values")
+        refused(read_from(&bytes[..], None, &short))
+            .contains("1 names, expected 2 for the axes and one for the values")
     );
     let mut swapped = named();
     swapped.columns = Some(["rating", "item", "user"].map(String::from).into());
-    assert!(refused(read_from(&bytes[..], None, &swapped)).contains("it holds no coordinates"));
+    assert!(refused(read_from(&bytes[..], None, &swapped)).contains("it does not hold coordinates"));
     let message = refused(read_plain(&Plain::default().bytes(&ROWS, Some(1))));
     assert!(message.contains("column `rating`: a value is missing (null)"), "{message}");
     let negative = read_plain(&Plain::default().bytes(&[(0, 1, 1.0), (0, -1, 1.0)], None)).unwrap_err();
@@ -401,7 +402,7 @@ fn what_a_table_does_not_say_must_be_asked_for() {
     filled.fill = Some("nan".into());
     assert!(read_from(&bytes[..], None, &filled).unwrap().into_coo::<f64, u32>().unwrap().fill().is_nan());
     let asked = read_from(&written(&tensor())[..], None, &options(|options| options.fill = Some("1".into())));
-    assert!(refused(asked).contains("the file names its fill"));
+    assert!(refused(asked).contains("the file has its own fill"));
 }
 
 #[test]
@@ -454,22 +455,34 @@ fn what_is_said_must_hold() {
             "\"shape\":[2,4],\"d",
             "the entries: index 2 on axis 0 is out of bounds for length 2, entry 2",
         ),
-        ("\"first\":[0,1]", "\"first\":[0,0]", "the entries: the first or the last one is not what the file says"),
-        ("\"last\":[2,0]", "\"last\":[2,1]", "the entries: the first or the last one is not what the file says"),
-        ("\"entries\":3", "\"entries\":4", "the entries: 3 of 4 are there"),
-        ("\"version\":1", "\"version\":2", "key lacuna: its version is not 1: a later lacuna wrote it"),
+        (
+            "\"first\":[0,1]",
+            "\"first\":[0,0]",
+            "the entries: the first or the last entry differs from the description of the file",
+        ),
+        (
+            "\"last\":[2,0]",
+            "\"last\":[2,1]",
+            "the entries: the first or the last entry differs from the description of the file",
+        ),
+        ("\"entries\":3", "\"entries\":4", "the entries: found 3 of 4"),
+        ("\"version\":1", "\"version\":2", "key lacuna: its version is not 1; a later version of lacuna wrote it"),
         (
             "\"float64\",\"fill\"",
             "\"float32\",\"fill\"",
-            "column `values`: it holds float64, and float32 is said of it",
+            "column `values`: it holds float64, but its description says float32",
         ),
         (
             "\"fill\":\"8000000000000000\"",
             "\"fill\":\"80000000000000 0\"",
-            "key lacuna: its fill is no value in hexadecimal digits",
+            "key lacuna: its fill is not a value in hexadecimal digits",
         ),
-        ("\"fill\":\"8000000000000000\"", "\"fill\":\"80000000000000\"  ", "key lacuna: its fill is no float64"),
-        ("\"entries_hash\":\"", "\"entries_hash\":\" ", "key lacuna: its entries_hash is not what it should be"),
+        (
+            "\"fill\":\"8000000000000000\"",
+            "\"fill\":\"80000000000000\"  ",
+            "key lacuna: its fill is not a value of type float64",
+        ),
+        ("\"entries_hash\":\"", "\"entries_hash\":\" ", "key lacuna: its entries_hash is invalid"),
         ("{\"version\":1", "{\"version\":[", "key lacuna: it is not JSON"),
     ] {
         if from.len() == to.len() {
@@ -478,7 +491,7 @@ fn what_is_said_must_hold() {
             assert_eq!(refused(read(&replaced(&unsigned, from.as_bytes(), to.as_bytes()))), expected);
         }
     }
-    let signed = "key lacuna: its checksum is not that of what it says: some byte is damaged";
+    let signed = "key lacuna: its checksum does not match its contents; the file is damaged";
     for (from, to) in
         [("\"shape\":[3,4]", "\"shape\":[3,5]"), ("\"fill\":\"80", "\"fill\":\"00"), ("\"last\":[2", "\"last\":[1")]
     {
@@ -488,7 +501,7 @@ fn what_is_said_must_hold() {
     let hash = bytes.windows(16).position(|word| word == b"\"entries_hash\":\"").unwrap() + 16;
     let mut damaged = bytes.clone();
     damaged[hash] = if damaged[hash] == b'0' { b'1' } else { b'0' };
-    assert!(refused(read(&damaged)).starts_with("the entries: their checksum is not what the file says"));
+    assert!(refused(read(&damaged)).starts_with("the entries: their checksum differs from the description"));
 }
 
 /// Memory was measured by the entries that are said of a file, and taken by the rows in it: a few kilobytes that said
@@ -501,7 +514,7 @@ fn a_file_with_other_rows_than_are_said_is_not_opened() {
     std::fs::write(&path, bytes).unwrap();
     let refused = lacuna::io::Dataset::open(&path, &ReadOptions::default()).unwrap_err().to_string();
     std::fs::remove_file(&path).unwrap();
-    assert!(refused.ends_with("the entries: 3 of 1 are there"), "{refused}");
+    assert!(refused.ends_with("the entries: found 3 of 1"), "{refused}");
 }
 
 /// Another program wrote the rows of a file in another order, and kept what the file said of itself.

@@ -87,7 +87,7 @@ fn an_error_in_any_block_names_its_line() {
         let broken = |what: &str| [&lines[..line - 1].concat(), what, &lines[line..].concat()].concat();
         for (what, message) in [
             ("1 1 x\n", "`x` is not a float64"),
-            ("1 1 1 1\n", "`1` is one word too many"),
+            ("1 1 1 1\n", "unexpected `1` at the end of the line"),
             ("1 100001 1\n", "column 100001 is out of bounds for 1..=100000"),
             ("1\n", "the line ends before column"),
         ] {
@@ -100,9 +100,9 @@ fn an_error_in_any_block_names_its_line() {
         assert_eq!(before_more, format!("line {line}: `x` is not a float64"));
         let extra = read(&broken(&format!("{}1 1 1\n", lines[line - 1]))).unwrap_err().to_string();
         let last = text.lines[text.lines.len() - 1];
-        assert_eq!(extra, format!("line {}: one entry too many: {} are declared", last + 1, text.entries.len()));
+        assert_eq!(extra, format!("line {}: more entries than the {} declared", last + 1, text.entries.len()));
         let missing = read(&broken("%\n")).unwrap_err().to_string();
-        assert!(missing.ends_with(&format!("the file ends after {}", text.entries.len() - 1)), "{missing}");
+        assert!(missing.ends_with(&format!("but ends after {}", text.entries.len() - 1)), "{missing}");
     }
 }
 
@@ -271,7 +271,7 @@ fn entries_that_repeat_across_the_border_of_two_blocks_are_seen() {
     options.duplicates = Duplicates::Error;
     let refused = read_from(text.as_bytes(), FileFormat::MatrixMarket, &options);
     let told = refused.unwrap_err().to_string();
-    assert!(told.starts_with("line 16387: ") && told.ends_with(" stands on line 16386 already"), "{told}");
+    assert!(told.starts_with("line 16387: ") && told.ends_with(" is already on line 16386"), "{told}");
 }
 
 /// Text is read as `f64` and then rounded to the type asked for. The shortest digits of this number, read so, are the
@@ -308,7 +308,7 @@ fn entries_that_a_symmetric_file_repeats_are_named_as_they_stand_there() {
     let mut options = ReadOptions::default();
     options.duplicates = Duplicates::Error;
     let error = read_from(text.as_bytes(), None, &options).unwrap_err();
-    assert_eq!(error.to_string(), "line 6: the entry (2, 1) stands on line 4 already");
+    assert_eq!(error.to_string(), "line 6: the entry (2, 1) is already on line 4");
 }
 
 /// Vectors were read, and could not be written.
@@ -349,7 +349,7 @@ fn a_length_in_parentheses_is_no_shape() {
     };
     assert_eq!(array("(3,)").unwrap().nnz(), 3);
     assert_eq!(array("( 3 , 1 )").unwrap().rank(), 2);
-    let message = "field shape: `(3)` is a number to Python; one axis is `(3,)`";
+    let message = "field shape: `(3)` is a number in Python; write one axis as `(3,)`";
     assert_eq!(array("(3)").unwrap_err().to_string(), message);
     assert_eq!(array("( 3 )").unwrap_err().to_string(), message);
 }
@@ -370,15 +370,15 @@ fn what_is_wrong_with_entries_together_names_their_lines() {
     };
     let error = |options: &mut ReadOptions| options.duplicates = Duplicates::Error;
     let text = matrix("general", "2 3 1\n% between\n\n1 1 1\n2 3 1");
-    let twice = "line 9: the entry (2, 3) stands on line 5 already";
+    let twice = "line 9: the entry (2, 3) is already on line 5";
     assert_eq!(told(&text, FileFormat::MatrixMarket, error), twice);
     let text = matrix("symmetric", "3 1 1\n\n5 5 1\n3 1 2");
-    let twice = "line 8: the entry (3, 1) stands on line 5 already";
+    let twice = "line 8: the entry (3, 1) is already on line 5";
     assert_eq!(told(&text, FileFormat::MatrixMarket, error), twice);
     let text = "# first\n1 1 2 7\n\n1 1 3 7\n1 1 2 8\n";
-    assert_eq!(told(text, FileFormat::Tns, error), "line 5: the entry (1, 1, 2) stands on line 2 already");
+    assert_eq!(told(text, FileFormat::Tns, error), "line 5: the entry (1, 1, 2) is already on line 2");
     let text = matrix("symmetric", "3 1 1\n4 1 1\n% between\n1 3 2");
-    let mirrored = "line 8: the file is symmetric, and names the mirror image of this entry (1, 3) on line 5 too";
+    let mirrored = "line 8: the file is symmetric, but also has the mirror image of this entry (1, 3) on line 5";
     assert_eq!(told(&text, FileFormat::MatrixMarket, |_| ()), mirrored);
 
     let int8 = |options: &mut ReadOptions| options.dtype = Some(lacuna::DType::Int8);
@@ -431,7 +431,7 @@ fn the_lines_of_long_files_are_counted_across_blocks() {
     }
     let repeated = text.clone() + "70000 1 5\n";
     let error = told(&repeated, FileFormat::MatrixMarket, |options| options.duplicates = Duplicates::Error);
-    assert_eq!(error, "line 100006: the entry (70000, 1) stands on line 70004 already");
+    assert_eq!(error, "line 100006: the entry (70000, 1) is already on line 70004");
     text += "100001 1 777\n";
     let path = std::env::temp_dir().join(format!("lacuna-lines-{}.mtx", std::process::id()));
     std::fs::write(&path, &text).unwrap();

@@ -104,7 +104,7 @@ fn sixty_four_axes_are_not_too_many() {
 fn a_file_says_which_line_is_wrong() {
     let huge = u64::MAX;
     let wrong = [
-        ("".to_string(), "line 1: there is no entry, so nothing tells the shape; name it with --shape"),
+        ("".to_string(), "line 1: there is no entry to show the shape; name the shape with --shape"),
         ("# only\n\n".into(), "line 3: there is no entry"),
         ("1 1 3 0 2.0\n".into(), "line 1: index `0` is not a number from 1 up"),
         ("1 1 2\n0 1 2.0\n".into(), "line 2: index `0` is not a number from 1 up"),
@@ -112,24 +112,24 @@ fn a_file_says_which_line_is_wrong() {
         ("1 1 2\n1.5 1 2.0\n".into(), "line 2: index `1.5` is not a number from 1 up"),
         (format!("1 1 2\n{huge}0 1 2.0\n"), "line 2: index `184467440737095516150` is not a number from 1 up"),
         ("# c\n1 1 2\n\n1 2\n".into(), "line 4: the line ends before its value"),
-        ("1 1 2\n1 1 2 2\n".into(), "line 2: `2` is one word too many"),
+        ("1 1 2\n1 1 2 2\n".into(), "line 2: unexpected `2` at the end of the line"),
         ("1 1 two\n".into(), "line 1: `two` is not a float64"),
         ("1 1 1+2j\n".into(), "line 1: the value `1+2j` does not fit float64"),
         ("# shape: 2 2\n1 3 1\n".into(), "line 2: index 3 is out of bounds for 1..=2"),
         (
             "# shape: 3 3 3 2\n1 1 1 2\n".into(),
-            "line 2: 4 words for 4 axes: if there is no value, name the shape with --shape",
+            "line 2: 4 fields for 4 axes; if there is no value column, name the shape with --shape",
         ),
-        ("# shape: 2\n1 1 1 1\n".into(), "line 2: the line has 4 words; 1 coordinates and a value are expected"),
+        ("# shape: 2\n1 1 1 1\n".into(), "line 2: the line has 4 fields, expected 1 coordinates and a value"),
         ("3\n4 5\n".into(), "line 2: the line ends before a length"),
         ("3\n".into(), "line 1: the file ends before a length"),
         ("65\n".into(), "line 1: 65 axes are more than 64"),
-        ("18446744073709551616\n".into(), "line 1: the number of axes is `18446744073709551616`, not a number below"),
+        ("18446744073709551616\n".into(), "line 1: the number of axes `18446744073709551616` is not a number below"),
         (format!("{}1\n", "1 ".repeat(65)), "line 1: 65 axes are more than 64"),
-        (format!("# shape:{}\n", " 1".repeat(65)), "line 2: there is no entry, so nothing tells the shape"),
-        ("sptensor\n1\n4\n2\n1 1\n".into(), "line 5: 2 entries are declared, the file ends after 1"),
-        ("sptensor\n1\n4\n1\n1 1\n2 1\n".into(), "line 6: one entry too many: 1 are declared"),
-        ("sptensor\n1\n4\n1\n1 1\nnoise\n".into(), "line 6: one entry too many: 1 are declared"),
+        (format!("# shape:{}\n", " 1".repeat(65)), "line 2: there is no entry to show the shape"),
+        ("sptensor\n1\n4\n2\n1 1\n".into(), "line 5: the file declares 2 entries, but ends after 1"),
+        ("sptensor\n1\n4\n1\n1 1\n2 1\n".into(), "line 6: more entries than the 1 declared"),
+        ("sptensor\n1\n4\n1\n1 1\nnoise\n".into(), "line 6: more entries than the 1 declared"),
         ("\u{0}\u{1}\u{2}".into(), "line 1: the number of axes is `\\x00\\x01\\x02`"),
     ];
     for (text, expected) in wrong {
@@ -179,7 +179,7 @@ fn entries_that_repeat_are_summed_unless_asked_otherwise() {
         assert_eq!(entries(x).1, [(vec![0, 0], 4.0), (vec![1, 0], value)]);
     }
     let refused = tns_with(text, |options| options.duplicates = Duplicates::Error);
-    assert_eq!(refused.unwrap_err().to_string(), "line 3: the entry (2, 1) stands on line 1 already");
+    assert_eq!(refused.unwrap_err().to_string(), "line 3: the entry (2, 1) is already on line 1");
 }
 
 #[test]

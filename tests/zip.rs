@@ -945,7 +945,7 @@ fn arrays_that_give_gaps_several_values_are_refused() {
     assert_eq!(
         refused.to_string(),
         "mul of the fill is NaN at [.., 1] and 0.0 at [.., 0], but a sparse tensor has one fill; x.stored() skips \
-        unstored positions"
+         unstored positions"
     );
     assert_eq!(x.stored().mul(&ndarray::arr1(&[1.0, f64::INFINITY])).unwrap().values(), [f64::INFINITY]);
     // A column that is stored completely may come to anything.

@@ -136,8 +136,8 @@ pub enum Error {
 
     /// Tensors to be concatenated along an axis differ in another axis.
     #[error(
-        "tensor {tensor} of shape {found} cannot be joined with shape {first} along axis {axis}: \
-         all other axes must be equal"
+        "tensor {tensor} of shape {found} cannot be joined with shape {first} along axis {axis}: all other axes must \
+         be equal"
     )]
     NotJoinable {
         /// The index of the tensor, counted from 0.
@@ -392,8 +392,8 @@ pub enum Error {
 
     /// An element that is not finite meets an implicit zero. Their result is not zero.
     #[error(
-        "{operation}: the result of {left} and {right} at {coords:?} is not 0; \
-         x.stored() and y.stored() combine stored entries only"
+        "{operation}: the result of {left} and {right} at {coords:?} is not 0; x.stored() and y.stored() combine \
+         stored entries only"
     )]
     NonFinite {
         /// The operation.

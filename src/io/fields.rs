@@ -62,7 +62,7 @@ impl<'a> Fields<'a> {
     pub(crate) fn count(&mut self, what: &str) -> LineResult<usize> {
         let word = self.word(what)?;
         let text = std::str::from_utf8(word).unwrap_or("");
-        text.parse().map_err(|_| format!("{what} is `{}`, not {}", quote(word), expected_count(text)))
+        text.parse().map_err(|_| format!("{what} `{}` is not {}", quote(word), expected_count(text)))
     }
 
     /// Reads the next word as an index from 1 to `length`, and returns it counted from 0. Errors call it `what`.
@@ -129,7 +129,7 @@ impl<'a> Fields<'a> {
 
     #[cold]
     fn one_word_too_many(&mut self) -> String {
-        format!("`{}` is one word too many", quote(self.next().unwrap_or_default()))
+        format!("unexpected `{}` at the end of the line", quote(self.next().unwrap_or_default()))
     }
 
     /// Returns whether a word of `length` bytes ends there.

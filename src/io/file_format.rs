@@ -131,5 +131,5 @@ impl fmt::Display for FileFormat {
 /// Returns the error for a file of unknown format: `message`, followed by the known extensions.
 pub(crate) fn unknown_format(message: &str) -> Error {
     let names = FileFormat::ALL.map(FileFormat::name).join(", .");
-    Error::Format { place: "the format".into(), message: format!("{message} (known are .{names})") }
+    Error::Format { place: "the format".into(), message: format!("{message} (known formats: .{names})") }
 }

@@ -20,7 +20,7 @@ pub(crate) fn is_gzip(bytes: &[u8]) -> bool {
 /// Returns the error for an archive inside gzip data. Inflating twice would bypass the limit.
 pub(crate) fn refused_archive(format: FileFormat) -> Error {
     let name = format.name();
-    let message = format!("an .{name} inside gzip data is not read, it is compressed by itself; run gunzip first");
+    let message = format!("an .{name} file inside gzip data is not supported; run gunzip first");
     Error::Format { place: "the archive".into(), message }
 }
 
@@ -59,7 +59,7 @@ impl<'a, R: BufRead> Inflater<'a, R> {
                 Ok(0) if !buffer.is_empty() => {
                     let next = counted.skip_zeros()?;
                     if next.is_some_and(|byte| byte != MAGIC[0]) {
-                        let message = "what follows is neither gzip data nor padding".into();
+                        let message = "the gzip data are followed by other data".into();
                         return Err(at_byte(counted.bytes, message).into());
                     }
                     let counted = self.decoder.take().map(GzDecoder::into_inner).filter(|_| next.is_some());
@@ -104,7 +104,7 @@ fn check_limit(inflated: u64, limit: u64) -> Result<()> {
 /// Returns the error for gzip data that are damaged or truncated after `bytes` bytes.
 fn corrupt(error: &std::io::Error, bytes: u64) -> Error {
     let message = match error.kind() {
-        ErrorKind::UnexpectedEof => "the file ends before its gzip data do".into(),
+        ErrorKind::UnexpectedEof => "the gzip data are truncated".into(),
         _ => error.to_string(),
     };
     at_byte(bytes, message)

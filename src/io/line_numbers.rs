@@ -72,7 +72,7 @@ impl LineNumbers {
         match &error {
             Error::Duplicate { first, second, coords } => match (self.line(*first), self.line(*second)) {
                 (Some(first), Some(second)) => {
-                    at_line(second, format!("the entry {} stands on line {first} already", one_based(coords)))
+                    at_line(second, format!("the entry {} is already on line {first}", one_based(coords)))
                 }
                 _ => error,
             },

@@ -83,7 +83,7 @@ impl<R: BufRead> TextLines<R> {
         if listed == declared {
             return Ok(());
         }
-        Err(self.error(format!("{declared} entries are declared, the file ends after {listed}")))
+        Err(self.error(format!("the file declares {declared} entries, but ends after {listed}")))
     }
 
     /// Parses the rest of the file. `parse` runs on several blocks at once, and `take` receives the results in order.
@@ -132,7 +132,7 @@ impl ParsedLines<'_> {
             return Ok(());
         }
         // If this line does not exist, the rejected line is not an entry, and its own error is reported.
-        let too_many = |line| Err(at_line(line, format!("one entry too many: {declared} are declared")));
+        let too_many = |line| Err(at_line(line, format!("more entries than the {declared} declared")));
         self.entry_lines().nth(left).map_or(Ok(()), too_many)
     }
 

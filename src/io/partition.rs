@@ -113,7 +113,7 @@ impl Partitioned {
         };
         match found.shape()[self.axis] == range.len() {
             true => Ok(found),
-            false => Err(refused(format!("positions {range:?} were not partitioned out"))),
+            false => Err(refused(format!("positions {range:?} are not in the temporary files"))),
         }
     }
 }
@@ -124,7 +124,7 @@ fn refused(why: String) -> Error {
 
 impl Source for Partitioned {
     fn told(&self) -> String {
-        format!("{} files in ranges of axis {}", self.piles.len(), self.axis)
+        format!("{} files in chunks of axis {}", self.piles.len(), self.axis)
     }
 
     fn shape(&self) -> &Shape {
@@ -139,7 +139,9 @@ impl Source for Partitioned {
     fn read(&self, part: Option<(usize, Range<usize>)>) -> Result<Held> {
         match part.unwrap_or((self.axis, 0..self.shape[self.axis])) {
             (axis, range) if axis == self.axis => self.held(self.in_range(&range)?),
-            (axis, _) => Err(refused(format!("files in ranges of axis {} are not read along axis {axis}", self.axis))),
+            (axis, _) => {
+                Err(refused(format!("files in chunks of axis {} cannot be read along axis {axis}", self.axis)))
+            }
         }
     }
 
@@ -245,7 +247,7 @@ struct OpenRecordFile {
 impl OpenRecordFile {
     fn write(&mut self) -> Result<()> {
         self.file.write_all(&self.waiting).map_err(|error| {
-            let told = format!("{error}; Chunks::spill (--spill) names a folder with more room");
+            let told = format!("{error}; choose a folder with more space with Chunks::spill (--spill)");
             Error::from(std::io::Error::new(error.kind(), told)).in_file(&self.pile.path)
         })?;
         self.pile.bytes += self.waiting.len();
@@ -282,7 +284,7 @@ impl RecordFile {
         };
         let mut piece = alloc::zeros(bytes)?;
         file.read_exact(&mut piece).map_err(|error| match error.kind() {
-            ErrorKind::UnexpectedEof => std::io::Error::new(error.kind(), "it was cut short while it was needed"),
+            ErrorKind::UnexpectedEof => std::io::Error::new(error.kind(), "it was truncated while it was in use"),
             _ => error,
         })?;
         Ok(piece)

@@ -201,7 +201,7 @@ fn read_any_from(reader: &mut dyn Read, format: Option<FileFormat>, options: &Re
 
 fn content_from(reader: &mut dyn Read, format: Option<FileFormat>, options: &ReadOptions) -> Result<Content> {
     let mut reader = BufReader::with_capacity(BLOCK, Watched::new(reader, &options.progress));
-    let untold = "the first bytes do not tell it";
+    let untold = "the first bytes do not show it";
     Content::of_stream(&mut reader, (0, format, untold), options, IndexKind::narrowest())
 }
 
@@ -332,7 +332,7 @@ impl Content {
             }
         }
         let length = if metadata.is_file() { metadata.len() } else { 0 };
-        let untold = "neither the extension nor the first bytes tell it";
+        let untold = "neither the extension nor the first bytes show it";
         Self::of_stream(&mut reader, (length, named, untold), options, index)
     }
 
@@ -384,7 +384,9 @@ impl Content {
             }
             #[cfg(feature = "parquet")]
             Some(FileFormat::Parquet) => parquet::read_stream(reader, options).map(Content::Other),
-            None => Err(unknown_format(&format!("{untold}; name it with --from, read_from; tables have read_csv"))),
+            None => {
+                Err(unknown_format(&format!("{untold}; name it with --from (read_from); read tables with read_csv")))
+            }
         }
     }
 }

@@ -109,7 +109,7 @@ impl Saving {
         match TargetKind::at(path)? {
             TargetKind::Folder => Err(is_folder()),
             TargetKind::Stream(_) => {
-                let why = "pieces are written to a regular file or to a folder";
+                let why = "chunks are written to a regular file or to a folder";
                 Err(std::io::Error::new(ErrorKind::InvalidInput, why).into())
             }
             TargetKind::File(before) => Saving::of(&target_of(path), Some(&before)),
@@ -119,7 +119,7 @@ impl Saving {
 
     fn of(path: &Path, before: Option<&Metadata>) -> Result<Saving> {
         let Some(folder) = path.file_name().and(path.parent()) else {
-            return Err(std::io::Error::new(ErrorKind::InvalidInput, "the path to write to names no file").into());
+            return Err(std::io::Error::new(ErrorKind::InvalidInput, "the output path does not name a file").into());
         };
         atomic_write::remove_some_left(folder);
         let (replacement, file) = atomic_write::create(folder, atomic_write::FILE, before.is_some())?;
@@ -147,7 +147,7 @@ impl Saving {
 }
 
 fn is_folder() -> Error {
-    std::io::Error::new(ErrorKind::IsADirectory, "the path to write to is a folder").into()
+    std::io::Error::new(ErrorKind::IsADirectory, "the output path is a folder").into()
 }
 
 /// Returns the file that this program prints to, if it is the file found. A shell has opened this file, and other

@@ -27,7 +27,7 @@ pub(crate) fn read(reader: impl BufRead, options: &ReadOptions, index: IndexKind
     if options.only_header {
         return Err(Error::Format {
             place: "the header".into(),
-            message: "a .tns file tells its types by entries".into(),
+            message: "a .tns file shows its type only with entries".into(),
         });
     }
     let mut lines = TextLines::new(reader, COMMENT);
@@ -92,9 +92,7 @@ impl TnsHeader {
         }
         match shape {
             Some(shape) => Ok(TnsHeader { rank: shape.rank(), shape: Some(shape), ..TnsHeader::default() }),
-            None => {
-                Err(at_line(lines.line() + 1, "there is no entry, so nothing tells the shape; name it with --shape"))
-            }
+            None => Err(at_line(lines.line() + 1, "there is no entry to show the shape; name the shape with --shape")),
         }
     }
 
@@ -108,10 +106,12 @@ impl TnsHeader {
             return Err(format!("{rank} axes are more than {MOST_AXES}"));
         }
         if words == rank && !is_asked {
-            return Err(format!("{words} words for {rank} axes: if there is no value, name the shape with --shape"));
+            return Err(format!(
+                "{words} fields for {rank} axes; if there is no value column, name the shape with --shape"
+            ));
         }
         if words != rank && words != rank + 1 {
-            return Err(format!("the line has {words} words; {rank} coordinates and a value are expected"));
+            return Err(format!("the line has {words} fields, expected {rank} coordinates and a value"));
         }
         Ok(TnsHeader { shape, rank, declared: None, without_values: words == rank })
     }
@@ -192,7 +192,7 @@ impl<R: BufRead> TensorBody<'_, R> {
 /// Writes a tensor with a fill of zero. The shape is written as a comment if the entries do not determine it.
 pub(crate) fn write(writer: &mut dyn Write, pattern: &AnyPattern, values: &dyn FileValues) -> Result<()> {
     if !values.is_fill_zero() {
-        let what = format!("the fill {}: its gaps are zeros", values.fill());
+        let what = format!("the fill {}, because its unstored positions are zeros", values.fill());
         return Err(Error::NotRepresentable { format: ".tns", what, instead: "write .npz" });
     }
     if matches!(values.dtype(), DType::Complex64 | DType::Complex128) {

@@ -47,7 +47,7 @@ pub fn write(path: impl AsRef<Path>, tensor: &impl FileTensor, options: &WriteOp
 /// Writes a file; not generic, so that it is compiled only with the library.
 fn write_file(path: &Path, tensor: &dyn FileTensor, options: &WriteOptions) -> Result<()> {
     let format =
-        FileFormat::from_path(path).ok_or_else(|| unknown_format("the extension names none; name it with write_to"))?;
+        FileFormat::from_path(path).ok_or_else(|| unknown_format("the extension does not name one; use write_to"))?;
     let options = WriteOptions { compression: options.compression.for_path(path), ..options.clone() };
     #[cfg(feature = "parquet")]
     if format == FileFormat::Parquet && parquet::names_folder(path) {

@@ -111,8 +111,8 @@ impl InputArgs {
 fn advised(error: Error) -> Error {
     match error {
         Error::Format { place, .. } if place == "the format" => {
-            let message = "the first bytes of the decompressed data do not show a format; pass a list as text: gzip -dc FILE | \
-                    lacuna … --indices-from -";
+            let message = "the first bytes of the decompressed data do not show a format; pass a list as text: gzip \
+                           -dc FILE | lacuna … --indices-from -";
             Error::Format { place, message: message.into() }
         }
         error => error,

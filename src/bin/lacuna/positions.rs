@@ -80,7 +80,7 @@ impl IndexRange {
                 if shift > 0 && self.mode == TakeMode::Clip {
                     return Err(
                         "--mode clip does not support a range beyond 2^64, because it clips positions counted from \
-                        the end to 0"
+                         the end to 0"
                             .into(),
                     );
                 }

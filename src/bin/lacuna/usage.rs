@@ -85,7 +85,7 @@ fn check_target(path: &Path, writing: &Writing) -> Result<(), String> {
         None if is_stream(path) => Err("stdout has no extension; name its format with --to".into()),
         None => {
             let (path, names) = (shown(path), FileFormat::ALL.map(FileFormat::name).join(", ."));
-            Err(format!("the extension of {path} names no format (.{names}); name it with --to"))
+            Err(format!("the extension of {path} is not a format (.{names}); name the format with --to"))
         }
         Some(FileFormat::Npz) => Ok(()),
         #[cfg(feature = "parquet")]
@@ -105,7 +105,7 @@ fn check_picture(verb: &Verb) -> Result<(), String> {
         }
         Verb::Spy(SpyArgs { output: Some(path), to: None, .. }) if Picture::from_path(path).is_none() => {
             let path = shown(path);
-            Err(format!("the extension of {path} names no picture (.png, .svg); name it with --to"))
+            Err(format!("the extension of {path} is not a picture format (.png, .svg); name the format with --to"))
         }
         _ => Ok(()),
     }

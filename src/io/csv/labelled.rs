@@ -260,7 +260,7 @@ fn number_of(labels: &Labels, operation: &'static str, axis: usize, label: &str)
 /// missing.
 fn numbers_with_gaps(labels: &Labels, axis: usize, others: &Labels, gap: usize) -> Result<Vec<usize>> {
     if let Some(lost) = labels.iter().find(|label| others.number(label).is_none()) {
-        let why = format!("axis {axis} has the label {lost:?}, which is not among the new ones");
+        let why = format!("axis {axis} has the label {lost:?}, which the new labels do not have");
         return Err(Error::Argument { operation: "with_labels", why });
     }
     Ok(alloc::collect(others.iter().map(|label| labels.number(label).unwrap_or(gap)))?)
@@ -276,7 +276,7 @@ fn selected<S: AsRef<str>>(
     for label in asked {
         let label = label.as_ref();
         if chosen.number_or_next(label)? < numbers.len() {
-            let why = format!("the label {label:?} is asked for twice");
+            let why = format!("the label {label:?} is selected twice");
             return Err(Error::Argument { operation: op::select.name, why });
         }
         alloc::push(&mut numbers, number_of(labels, op::select.name, axis, label)?)?;
@@ -298,7 +298,7 @@ fn range_between<'l>(labels: &Labels, axis: usize, asked: impl RangeBounds<&'l s
         Bound::Unbounded => labels.len(),
     };
     if end < start {
-        let why = format!("the label at the end of the range stands before that at its start, on axis {axis}");
+        let why = format!("the end of the label range is before its start, on axis {axis}");
         return Err(Error::Argument { operation: op::slice.name, why });
     }
     Ok(start..end)

@@ -165,10 +165,10 @@ impl<'a, T: FileElement> TableEntries<'a, T> {
             return Err(at_line(1, format!("{rank} axes are more than {MOST_AXES}")));
         }
         if let Some(shape) = options.shape.as_ref().filter(|shape| shape.rank() != rank) {
-            return Err(Error::RankMismatch { what: "the shape asked for", expected: rank, found: shape.rank() });
+            return Err(Error::RankMismatch { what: "the requested shape", expected: rank, found: shape.rank() });
         }
         if !records.next()? {
-            return Err(at_line(1, "the file is empty; its first record names the columns"));
+            return Err(at_line(1, "the file is empty; the first record must have the column names"));
         }
         let header = ColumnIndices::find(&records, columns).map_err(|why| at_line(records.start, why))?;
         let labels = (0..rank).map(|_| Labels::default()).collect();
@@ -189,7 +189,11 @@ impl<'a, T: FileElement> TableEntries<'a, T> {
     fn take<R>(&mut self, records: &RecordReader<R>, header: &ColumnIndices) -> Result<()> {
         let refuse = |why| at_line(records.start, why);
         if records.len() != header.width {
-            return Err(refuse(format!("the record has {} fields, the first one {}", records.len(), header.width)));
+            return Err(refuse(format!(
+                "the record has {} fields, but the first record has {}",
+                records.len(),
+                header.width
+            )));
         }
         let value = match header.value {
             None => T::ONE,
@@ -205,14 +209,13 @@ impl<'a, T: FileElement> TableEntries<'a, T> {
 
     /// Returns the index of a label on an axis: the next index if the label is new.
     fn number(&mut self, axis: usize, label: &[u8], refuse: impl Fn(String) -> Error) -> Result<usize> {
-        let label = str::from_utf8(label).map_err(|_| refuse(format!("the label `{}` is no UTF-8", shown(label))))?;
+        let label = str::from_utf8(label).map_err(|_| refuse(format!("the label `{}` is not UTF-8", shown(label))))?;
         let labels = &mut self.labels[axis];
         let number = labels.number_or_next(label)?;
         match self.options.shape.as_ref().map(|shape| shape[axis]) {
-            Some(length) if number >= length => Err(refuse(format!(
-                "the label `{}` is one too many for an axis of length {length}",
-                shown(label.as_bytes())
-            ))),
+            Some(length) if number >= length => {
+                Err(refuse(format!("the label `{}` does not fit an axis of length {length}", shown(label.as_bytes()))))
+            }
             Some(_) => Ok(number),
             // An existing label passed this check when it was new.
             None => (self.index.check)(&Shape::from([number + 1])).map(|()| number),
@@ -232,7 +235,7 @@ impl<'a, T: FileElement> TableEntries<'a, T> {
         let origin = std::mem::take(&mut self.entries.origin);
         let tensor = self.entries.into_tensor(shape, self.options.duplicates).map_err(|error| match &error {
             Error::Duplicate { first, second, .. } => match (origin.line(*first), origin.line(*second)) {
-                (Some(first), Some(second)) => at_line(second, format!("the labels are those of line {first}")),
+                (Some(first), Some(second)) => at_line(second, format!("the labels are the same as on line {first}")),
                 _ => error,
             },
             _ => error,
@@ -244,7 +247,7 @@ impl<'a, T: FileElement> TableEntries<'a, T> {
 
 /// Parses a value; an error is a message.
 fn parse<T: FileElement>(text: &[u8]) -> std::result::Result<T, String> {
-    T::parse_bytes(text.trim_ascii()).ok_or_else(|| format!("`{}` is no value of type {}", shown(text), T::DTYPE))
+    T::parse_bytes(text.trim_ascii()).ok_or_else(|| format!("`{}` is not a value of type {}", shown(text), T::DTYPE))
 }
 
 /// The indices of the columns.
@@ -364,9 +367,9 @@ impl<R> RecordReader<R> {
     fn endless(&self, is_end: bool) -> Error {
         let opened = self.quotes.opened;
         match (self.quotes.is_open(), is_end) {
-            (true, true) => at_line(opened, "the quote that opens on this line is never closed"),
+            (true, true) => at_line(opened, "the quote on this line is never closed"),
             (true, false) => {
-                let message = format!("the quote that opens on this line is not closed within {LONGEST_RECORD} bytes");
+                let message = format!("the quote on this line is not closed within {LONGEST_RECORD} bytes");
                 at_line(opened, message)
             }
             (false, _) => at_line(self.start, format!("the record is longer than {LONGEST_RECORD} bytes")),
@@ -436,7 +439,7 @@ impl Quotes {
 #[cold]
 fn after_quote(byte: u8, line: u64) -> Error {
     let found = quote(&[byte]);
-    at_line(line, format!("`{found}` follows the closing quote of a field; write a quote within a field twice"))
+    at_line(line, format!("`{found}` follows the closing quote of a field; double a quote within a field"))
 }
 
 fn ends_of_lines(text: &[u8]) -> u64 {

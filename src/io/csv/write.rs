@@ -115,7 +115,8 @@ fn check<T: FileElement>(table: &LabelledTable<'_, T>, columns: &CsvColumns) -> 
     if columns.axes.len() != rank || table.labels.len() != rank || rank > MOST_AXES {
         let (named, labelled) = (columns.axes.len(), table.labels.len());
         return Err(refused(format!(
-            "{named} columns are named for {rank} axes, of which {labelled} have labels; {MOST_AXES} are the most"
+            "{named} column names and {labelled} lists of labels for {rank} axes; pass one of each per axis, at most \
+             {MOST_AXES}"
         )));
     }
     let names: Vec<&String> = columns.axes.iter().chain(&columns.value).collect();
@@ -123,14 +124,21 @@ fn check<T: FileElement>(table: &LabelledTable<'_, T>, columns: &CsvColumns) -> 
         return Err(refused(format!("two columns have the name {:?}", names[at])));
     }
     if names.is_empty() || matches!(columns.delimiter, b'"' | b'\n' | b'\r') {
-        return Err(refused("a table has a column, and no quote or end of a line between two of them".into()));
+        return Err(refused(
+            "a table must have a column, and the delimiter must not be a quote or a line break".into(),
+        ));
     }
     let unfit = |what: String, instead| Err(Error::NotRepresentable { format: ".csv", what, instead });
     if !x.fill().same(T::ZERO) {
-        return unfit(format!("the fill {}: its gaps are zeros", x.fill().to_number()), "write .npz");
+        return unfit(
+            format!("the fill {}, because its unstored positions are zeros", x.fill().to_number()),
+            "write .npz",
+        );
     }
     match x.values().iter().find(|value| columns.value.is_none() && !value.same(T::ONE)) {
-        Some(value) => unfit(format!("the value {} without a column for it", value.to_number()), "name one by value()"),
+        Some(value) => {
+            unfit(format!("the value {} without a value column", value.to_number()), "name one with value()")
+        }
         None => Ok(()),
     }
 }
@@ -160,7 +168,7 @@ fn write_records<T: FileElement>(
 /// Passes the labels of a position to `visit`.
 fn labels_of(labels: &[Labels], coords: &[usize], visit: &mut dyn FnMut(&str)) -> Result<()> {
     for (axis, (labels, &coord)) in labels.iter().zip(coords).enumerate() {
-        let none = || refused(format!("axis {axis} has no label for {coord}, where an entry stands"));
+        let none = || refused(format!("axis {axis} has no label for position {coord}, which has an entry"));
         visit(labels.label(coord).ok_or_else(none)?);
     }
     Ok(())

@@ -76,7 +76,7 @@ impl Banner {
     /// Reads the first line.
     pub(super) fn read<R: BufRead>(lines: &mut TextLines<R>) -> Result<Banner> {
         match lines.next_line()? {
-            None => Err(at_line(1, "the file is empty; `%%MatrixMarket` is expected")),
+            None => Err(at_line(1, "the file is empty, expected `%%MatrixMarket`")),
             Some(mut fields) => Self::parse(&mut fields).map_err(|why| at_line(1, why)),
         }
     }
@@ -84,7 +84,7 @@ impl Banner {
     fn parse(fields: &mut Fields<'_>) -> LineResult<Banner> {
         let first = fields.next().unwrap_or(b"");
         if !is_magic(first) {
-            return Err(format!("`%%MatrixMarket` is expected, found `{}`", quote(first)));
+            return Err(format!("expected `%%MatrixMarket`, found `{}`", quote(first)));
         }
         let banner = Banner {
             rank: choose(fields, "the object", OBJECTS)?,
@@ -100,10 +100,14 @@ impl Banner {
     /// Rejects meaningless combinations.
     fn check(&self) -> LineResult<()> {
         let refused = match (self.layout, self.field, self.symmetry) {
-            (MatrixLayout::Array, Field::Pattern, _) => "an array has values, so its field is not `pattern`",
-            (_, Field::Pattern | Field::Unsigned, Symmetry::Skew) => "this field has no negative values to mirror",
-            (_, _, symmetry) if symmetry != Symmetry::General && self.rank != Some(2) => "only a matrix has a symmetry",
-            (MatrixLayout::Array, ..) if self.rank.is_none() => "a tensor is listed by coordinates",
+            (MatrixLayout::Array, Field::Pattern, _) => "an array has values, so its field must not be `pattern`",
+            (_, Field::Pattern | Field::Unsigned, Symmetry::Skew) => {
+                "this field does not have negative values to mirror"
+            }
+            (_, _, symmetry) if symmetry != Symmetry::General && self.rank != Some(2) => {
+                "only a matrix can be symmetric"
+            }
+            (MatrixLayout::Array, ..) if self.rank.is_none() => "a tensor must have the layout `coordinate`",
             _ => return Ok(()),
         };
         Err(refused.into())
@@ -155,7 +159,7 @@ impl Banner {
             return Err(format!("{} axes are more than {MOST_AXES}", sizes.len()));
         }
         if self.symmetry != Symmetry::General && sizes[0] != sizes[1] {
-            return Err(format!("a matrix of {} x {} has no symmetry", sizes[0], sizes[1]));
+            return Err(format!("a matrix of {} x {} cannot be symmetric", sizes[0], sizes[1]));
         }
         Ok((sizes.into(), count))
     }
@@ -184,6 +188,6 @@ fn choose<T: Copy>(fields: &mut Fields<'_>, what: &str, choices: &[(&str, T)]) -
     let chosen = choices.iter().find(|(name, _)| word.eq_ignore_ascii_case(name.as_bytes()));
     chosen.map(|&(_, choice)| choice).ok_or_else(|| {
         let names: Vec<_> = choices.iter().map(|(name, _)| *name).collect();
-        format!("{what} is `{}`, not one of {}", quote(word), names.join(", "))
+        format!("{what} `{}` is not one of {}", quote(word), names.join(", "))
     })
 }

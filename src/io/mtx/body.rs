@@ -41,9 +41,9 @@ pub(super) trait MatrixValue: Scan {
     /// Rejects a value on the diagonal that differs from its mirror image.
     fn check_diagonal(self, symmetry: Symmetry) -> LineResult<()> {
         match symmetry {
-            Symmetry::Skew if self.is_truthy() => Err("the diagonal of a skew-symmetric matrix is zero".into()),
+            Symmetry::Skew if self.is_truthy() => Err("the diagonal of a skew-symmetric matrix must be zero".into()),
             Symmetry::Hermitian if !self.isreal() => {
-                Err(format!("the diagonal of a hermitian matrix is real, and this value is {}", self.to_number()))
+                Err(format!("the diagonal of a hermitian matrix must be real, found {}", self.to_number()))
             }
             _ => Ok(()),
         }

@@ -149,7 +149,7 @@ fn both_triangles<T: Element>(entries: &FileEntries<T>, below: usize) -> Error {
         (Some(first), Some(second)) => (format!("line {second}"), format!(" {entry} on line {first}")),
         _ => (format!("entry {entry}"), String::new()),
     };
-    let message = format!("the file is symmetric, and names the mirror image of this entry{behind} too");
+    let message = format!("the file is symmetric, but also has the mirror image of this entry{behind}");
     Error::Format { place, message }
 }
 

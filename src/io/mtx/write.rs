@@ -16,7 +16,7 @@ pub(crate) fn write(writer: &mut dyn Write, pattern: &AnyPattern, values: &dyn F
         return Err(Error::NotRepresentable { format: "Matrix Market", what, instead: "write .npz" });
     };
     if !values.is_fill_zero() {
-        let what = format!("the fill {}: its gaps are zeros", values.fill());
+        let what = format!("the fill {}, because its unstored positions are zeros", values.fill());
         return Err(Error::NotRepresentable { format: "Matrix Market", what, instead: "write .npz" });
     }
     let lengths: String = shape.iter().map(|length| format!("{length} ")).collect();

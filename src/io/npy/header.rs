@@ -63,7 +63,7 @@ impl Header {
     pub(crate) fn dtype(&self, source: &BinarySource<'_>) -> Result<DType> {
         match self.kind {
             NpyType::Number(dtype) => Ok(dtype),
-            _ => Err(source.error("field descr", "the elements are texts, not numbers")),
+            _ => Err(source.error("field descr", "the elements are strings, not numbers")),
         }
     }
 }
@@ -94,7 +94,7 @@ impl<'a> Dict<'a> {
             }
         }
         if !self.rest.trim().is_empty() {
-            return Err(("header", format!("goes on after its end: `{}`", quote(self.rest.trim().as_bytes()))));
+            return Err(("header", format!("has data after its end: `{}`", quote(self.rest.trim().as_bytes()))));
         }
         let (kind, big_endian) = descr.ok_or(("field descr", "is missing".to_string()))?;
         let fortran_order = fortran_order.ok_or(("field fortran_order", "is missing".to_string()))?;
@@ -117,7 +117,7 @@ impl<'a> Dict<'a> {
         if self.accept(symbol) {
             return Ok(());
         }
-        Err((field, format!("`{symbol}` is expected at `{}`", quote(self.rest.as_bytes()))))
+        Err((field, format!("expected `{symbol}` at `{}`", quote(self.rest.as_bytes()))))
     }
 
     fn string(&mut self, field: &'static str) -> FieldResult<&'a str> {
@@ -125,7 +125,8 @@ impl<'a> Dict<'a> {
         if mark == '\'' {
             self.expect(field, '\'')?;
         }
-        let (text, rest) = self.rest.split_once(mark).ok_or((field, "has a text without an end".to_string()))?;
+        let (text, rest) =
+            self.rest.split_once(mark).ok_or((field, "has a string without a closing quote".to_string()))?;
         self.rest = rest;
         Ok(text)
     }
@@ -161,14 +162,14 @@ impl<'a> Dict<'a> {
             // Python 2 writes an L after a long integer.
             let word = self.word();
             let length = word.strip_suffix('L').unwrap_or(word).parse::<usize>();
-            lengths.push(length.map_err(|_| ("field shape", format!("`{}` is no length", quote(word.as_bytes()))))?);
+            lengths.push(length.map_err(|_| ("field shape", format!("`{}` is not a length", quote(word.as_bytes()))))?);
             if lengths.len() > MOST_AXES {
                 return Err(("field shape", format!("has more than {MOST_AXES} axes")));
             }
             if !self.accept(',') {
                 self.expect("field shape", ')')?;
                 if let [length] = lengths[..] {
-                    let message = format!("`({length})` is a number to Python; one axis is `({length},)`");
+                    let message = format!("`({length})` is a number in Python; write one axis as `({length},)`");
                     return Err(("field shape", message));
                 }
                 break;
@@ -189,16 +190,16 @@ fn parse_descr(descr: &str) -> FieldResult<(NpyType, bool)> {
     };
     let kind = chars.next().unwrap_or(' ');
     if kind == 'O' {
-        return Err(refused("pickled objects are not read"));
+        return Err(refused("pickled objects are not supported"));
     }
-    let size: usize = chars.as_str().parse().map_err(|_| refused("the size is no number"))?;
+    let size: usize = chars.as_str().parse().map_err(|_| refused("the size is not a number"))?;
     let number = number_of(kind, size).map(NpyType::Number);
     let text = match kind {
         'S' => Some(NpyType::Bytes(size)),
         'U' => Some(NpyType::Unicode(size)),
         _ => None,
     };
-    let kind = number.or(text).ok_or_else(|| refused("no element type of this library"))?;
+    let kind = number.or(text).ok_or_else(|| refused("not an element type of this library"))?;
     Ok((kind, big_endian))
 }
 

@@ -99,7 +99,7 @@ impl<'r> BinarySource<'r> {
     pub(crate) fn end(&mut self) -> Result<()> {
         match self.fill(&mut [0])? {
             0 => Ok(()),
-            _ => Err(self.error("data", "there are more bytes than the shape has elements")),
+            _ => Err(self.error("data", "there are more bytes than the shape requires")),
         }
     }
 
@@ -133,7 +133,7 @@ impl<'r> BinarySource<'r> {
             let wanted = (BLOCK / size).min(count - read);
             let found = self.fill(&mut buffer[..wanted * size])? / size;
             if let Some(at) = visit(&buffer[..found * size])? {
-                return Err(self.error(&format!("element {}", read + at), "neither 0 nor 1, so no bool"));
+                return Err(self.error(&format!("element {}", read + at), "a bool must be 0 or 1"));
             }
             read += found;
             if found < wanted {

@@ -71,7 +71,7 @@ impl<'r> Archive<'r> {
         let mut reader = zip.into_inner();
         if has_repeated {
             let name = directory::repeated_name(&mut reader, start)?.unwrap_or_default();
-            return Err(refused(format!("two of its members have the same name, `{}`", quote(&name))));
+            return Err(refused(format!("two members have the same name, `{}`", quote(&name))));
         }
         directory::check_names(&mut reader, names)?;
         let zip = open(BufReader::with_capacity(BLOCK, reader.into_inner()))?;
@@ -190,7 +190,7 @@ impl<'r> Archive<'r> {
             Some((_, layout)) => Ok(layout.into()),
             None => {
                 let names: Vec<String> = self.zip.file_names_raw().take(8).map(quote).collect();
-                let message = "is missing, and no other member tells the layout; the first members are";
+                let message = "is missing, and no other member shows the layout; the first members are";
                 Err(at_member("format", format!("{message} [{}]", names.join(", "))))
             }
         }
@@ -202,10 +202,12 @@ impl<'r> Archive<'r> {
             let (width, size) = match header.kind {
                 NpyType::Bytes(count) => (1, count),
                 NpyType::Unicode(count) => (4, count),
-                NpyType::Number(dtype) => return Err(source.error("field descr", format!("{dtype} is no text"))),
+                NpyType::Number(dtype) => {
+                    return Err(source.error("field descr", format!("{dtype} is not a string type")));
+                }
             };
             if header.shape.saturating_size() != 1 || size > 16 {
-                return Err(source.error("field shape", "is not one short text"));
+                return Err(source.error("field shape", "is not one short string"));
             }
             let mut bytes = Vec::new();
             source.for_each::<u8>(width * size, false, |byte| {
@@ -301,7 +303,7 @@ fn read_counts<T: FileElement>(
 /// array of float64 without elements.
 fn check_integers<T: FileElement>(source: &BinarySource<'_>, count: usize) -> Result<()> {
     match count > 0 && (T::ZERO.to_integer().is_none() || T::DTYPE == DType::Bool) {
-        true => Err(source.error("field descr", format!("{} is no integer type", T::DTYPE))),
+        true => Err(source.error("field descr", format!("{} is not an integer type", T::DTYPE))),
         false => Ok(()),
     }
 }

@@ -24,7 +24,7 @@ pub(super) fn check_names(reader: &mut (impl Read + Seek), listed: Vec<(u64, Vec
         reader.read_exact(&mut header)?;
         let own = read_bytes(reader, u16_at(&header, OWN.1))?;
         if own != name {
-            let message = format!("has another name in its own header, `{}`", quote(&own));
+            let message = format!("has a different name in its local header, `{}`", quote(&own));
             return Err(Error::Format { place: format!("member {}", quote(&name)), message });
         }
     }

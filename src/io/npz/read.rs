@@ -49,7 +49,7 @@ pub(crate) fn is_archive(bytes: &[u8]) -> bool {
 /// archive.
 fn no_sign_of(head: &[u8]) -> Option<Error> {
     let holds_sign = (0..head.len()).any(|at| is_archive(&head[at..]));
-    (!holds_sign).then(|| refused(format!("its first {} bytes hold no sign of a zip archive", head.len())))
+    (!holds_sign).then(|| refused(format!("its first {} bytes do not have the signature of a zip archive", head.len())))
 }
 
 /// Reads an archive from a file whose first bytes are `head`.
@@ -92,10 +92,10 @@ fn read(archive: &mut Archive<'_>, options: &ReadOptions) -> Result<AnyTensor> {
     };
     let fill = archive.fill()?;
     if fill.is_none() && options.fill.is_none() && names_its_fill(archive, &layout) {
-        return Err(at_member("fill_value", "is missing; say what a gap means with --fill"));
+        return Err(at_member("fill_value", "is missing; set the value of unstored positions with --fill"));
     }
     if let (Some(fill), Some(asked)) = (&fill, &options.fill) {
-        let message = format!("the file names its fill, {}; the fill `{asked}` cannot be asked for", fill.number);
+        let message = format!("the file has the fill {}, not the requested fill `{asked}`", fill.number);
         return Err(at_member("fill_value", message));
     }
     let (dtype, declared) = archive.data()?;
@@ -139,7 +139,7 @@ fn read_coords(archive: &mut Archive<'_>, shape: &Shape) -> Result<EntryPosition
     let mut nnz = 0;
     let coords = archive.counts("coords", width, |found| {
         if found.rank() != 2 || found[0] != shape.rank() {
-            let message = format!("its shape {found} does not give coordinates for shape {shape}");
+            let message = format!("its shape {found} does not fit the coordinates of shape {shape}");
             return Err(at_member("coords", message));
         }
         nnz = found[1];
@@ -153,14 +153,14 @@ fn check_declared(declared: usize, places: usize) -> Result<()> {
     if declared == places {
         return Ok(());
     }
-    Err(at_member("data", format!("{declared} elements for {places} places")))
+    Err(at_member("data", format!("{declared} elements for {places} positions")))
 }
 
 /// Rejects the matrix layouts of scipy for another rank.
 fn check_matrix(shape: &Shape) -> Result<()> {
     match shape.rank() {
         2 => Ok(()),
-        rank => Err(at_member("shape", format!("a matrix has two axes, found {rank}"))),
+        rank => Err(at_member("shape", format!("a matrix must have two axes, found {rank}"))),
     }
 }
 
@@ -194,7 +194,7 @@ fn compressed_axes(archive: &mut Archive<'_>, layout: &[u8], shape: &Shape) -> R
             match (0..axes.len()).find(|&at| axes[at] >= shape.rank() || repeated(at)) {
                 None => Ok(axes),
                 Some(at) => {
-                    let message = format!("axis {} is repeated, or not below the rank {}", axes[at], shape.rank());
+                    let message = format!("axis {} is repeated or out of range for rank {}", axes[at], shape.rank());
                     Err(at_member("compressed_axes", message))
                 }
             }
@@ -208,14 +208,14 @@ fn read_offsets(archive: &mut Archive<'_>, lengths: Vec<usize>, nnz: usize) -> R
     let offsets: Vec<usize> = archive.numbers("indptr")?.into_iter().map(|offset| offset as usize).collect();
     let lanes = saturating_product(&lengths);
     if offsets.len() as u128 != lanes.saturating_add(1) {
-        return Err(at_member("indptr", format!("{} offsets do not belong to {lanes} lanes", offsets.len())));
+        return Err(at_member("indptr", format!("{} offsets do not fit {lanes} lanes", offsets.len())));
     }
     if let Some(lane) = offsets.windows(2).position(|pair| pair[0] > pair[1]) {
-        return Err(at_member("indptr", format!("it decreases after element {lane}, {}", offsets[lane])));
+        return Err(at_member("indptr", format!("the offsets decrease after element {lane}, {}", offsets[lane])));
     }
     if offsets[0] != 0 || offsets[offsets.len() - 1] != nnz {
         let (first, last) = (offsets[0], offsets[offsets.len() - 1]);
-        return Err(at_member("indptr", format!("it runs from {first} to {last}, not from 0 to {nnz}")));
+        return Err(at_member("indptr", format!("the offsets run from {first} to {last}, not from 0 to {nnz}")));
     }
     Ok(offsets)
 }

@@ -128,7 +128,7 @@ fn check_writable(shape: &Shape) -> Result<()> {
         None => Ok(()),
         Some(length) => Err(Error::NotRepresentable {
             format: ".npz",
-            what: format!("an axis of length {length}: its indices are int64"),
+            what: format!("an axis of length {length}, because its indices are int64"),
             instead: "keep it in memory",
         }),
     }

@@ -265,7 +265,7 @@ fn read_batch<T: FileElement>(batch: RecordBatch, of: IndexKind, options: &ReadO
     let shape = match (&said, &options.shape) {
         (Some(said), _) => said.shape.clone(),
         (None, Some(shape)) => shape.clone(),
-        (None, None) => return Err(at("it does not say that it is a tensor; name the shape and the columns")),
+        (None, None) => return Err(at("it does not describe a tensor; name the shape and the columns")),
     };
     options.check_shape(&shape)?;
     (of.check)(&shape)?;
@@ -278,7 +278,7 @@ fn read_batch<T: FileElement>(batch: RecordBatch, of: IndexKind, options: &ReadO
     let mut coords = Vec::new();
     for (axis, array) in axes.into_iter().enumerate() {
         let found = coords_of(array, axis, shape[axis], of.width)?;
-        coords.push(found.ok_or_else(|| at(&format!("the column of axis {axis} holds no coordinates")))?);
+        coords.push(found.ok_or_else(|| at(&format!("the column of axis {axis} does not hold coordinates")))?);
     }
     let values = values_of::<T>(parts)?;
     let Some(said) = said else {

@@ -26,7 +26,7 @@ const MARK: &[u8; 6] = b"lacuna";
 const DIGITS: usize = 8;
 
 /// The error message for a footer that differs from the footer that was written.
-pub(super) const DAMAGED: &str = "its checksum is not that of its bytes: some byte is damaged";
+pub(super) const DAMAGED: &str = "its checksum does not match its bytes; the file is damaged";
 
 /// Returns the CRC-32 of bytes, as in gzip and Parquet.
 pub(super) fn crc(bytes: &[u8]) -> u32 {
@@ -93,7 +93,7 @@ pub(super) fn page_header(page: &CompressedPage) -> Written<Vec<u8>> {
         (Page::DataPage { .. }, Encoding::PLAIN) => 0,
         (Page::DataPage { .. }, Encoding::RLE) => 3,
         (Page::DataPage { .. }, Encoding::DELTA_BINARY_PACKED) => 5,
-        _ => return Err(ParquetError::General("a page of another kind than were asked for".into())),
+        _ => return Err(ParquetError::General("a page of another kind than requested".into())),
     };
     let length = |bytes: usize| i32::try_from(bytes).map(i64::from);
     let too_long = |_| ParquetError::General("a page is longer than 2 GiB".into());

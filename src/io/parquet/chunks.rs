@@ -189,11 +189,11 @@ impl OpenPart<'_> {
         if let (Some(last), Some((first, _))) = (&*last, &extent.ends)
             && last >= first
         {
-            return wrong("a row group does not come behind the one before it");
+            return wrong("a row group is not sorted after the previous one");
         }
         *last = extent.ends.as_ref().map(|(_, last)| last.clone()).or(last.take());
         if self.seen.append(extent).is_none() {
-            return wrong("there are more than can be counted");
+            return wrong("their number exceeds the largest count");
         }
         match &self.opened.layout.described.extent {
             Some(said) if self.is_whole && self.left.is_empty() => said.check(&self.seen),

@@ -110,9 +110,10 @@ impl Dataset {
     fn of_file(path: &Path, options: &ReadOptions) -> Result<Dataset> {
         let Opened { layout, length, footer, .. } = Opened::new(File::open(path)?, options, &options.progress, None)?;
         let TableLayout { described, dtype, is_ours, .. } = layout;
-        let extent = described.extent.clone().filter(|_| is_ours).ok_or_else(|| {
-            refused("the file does not say that it is a tensor, nor in what order its rows are; convert it first")
-        })?;
+        let extent =
+            described.extent.clone().filter(|_| is_ours).ok_or_else(|| {
+                refused("the file does not describe a tensor or the order of its rows; convert it first")
+            })?;
         dispatch_dtype!(dtype, T => described.fill::<T>()?.map(|_| ()), else => return Err(no_such(dtype)));
         extent.check_rows(footer.rows)?;
         let parts = vec![TablePart { file: String::new(), bytes: length, extent }];
@@ -342,20 +343,20 @@ impl Dataset {
         let path = if self.is_folder { self.root.join(&part.file) } else { self.root.clone() };
         // A link may lead out of the folder, and opening a pipe may block.
         if self.is_folder && !fs::symlink_metadata(&path)?.is_file() {
-            return Err(changed("it is no regular file"));
+            return Err(changed("it is not a regular file"));
         }
         let mut opened =
             Opened::new(File::open(path)?, &ReadOptions::default(), &self.options.progress, self.told.as_deref())?;
         opened.stream.start_at(told);
         if opened.length != part.bytes {
-            return Err(changed(&format!("it has {} bytes, and {} are said of it", opened.length, part.bytes)));
+            return Err(changed(&format!("it has {} bytes, but the manifest lists {}", opened.length, part.bytes)));
         }
         if self.are_checked && !opened.footer.is_checked {
-            return Err(changed("it has no checksums, and some are said of it: it was changed"));
+            return Err(changed("it does not have the checksums in the manifest; it was changed"));
         }
         let said = Description { extent: Some(part.extent.clone()), ..self.described.clone() };
         if opened.layout.described != said {
-            return Err(changed("what it says of itself is not what the manifest says of it: it was changed"));
+            return Err(changed("its description differs from the manifest; it was changed"));
         }
         // Memory limits use the declared entries, but reading uses the rows, so both must agree.
         part.extent.check_rows(opened.footer.rows)?;

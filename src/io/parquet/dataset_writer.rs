@@ -149,7 +149,7 @@ impl DatasetWriter {
         let refused = |why: &str| Err(Error::Argument { operation: "DatasetWriter::finish", why: why.into() });
         let described = match self.described.clone() {
             _ if self.is_broken => return refused("a push failed"),
-            None => return refused("nothing was pushed, so no shape is known; push a tensor without entries"),
+            None => return refused("no tensor was pushed, so the shape is unknown; push a tensor without entries"),
             Some(described) => described,
         };
         let finished = self.commit(described);
@@ -174,7 +174,7 @@ impl DatasetWriter {
     /// Writes columns, as [`push`](DatasetWriter::push) does for a tensor.
     pub(crate) fn push_columns(&mut self, columns: &Columns<'_>) -> Result<()> {
         if self.is_broken {
-            let why = "an earlier one failed".into();
+            let why = "an earlier push failed".into();
             return Err(Error::Argument { operation: "DatasetWriter::push", why });
         }
         let ends = columns.ends()?;

@@ -61,13 +61,13 @@ impl Description {
         let said = |name: &str| json.get(name).ok_or_else(|| at_key(place, format!("no {name}")));
         match said("version")?.number() {
             Some(1) => {}
-            _ => return Err(at_key(place, "its version is not 1: a later lacuna wrote it")),
+            _ => return Err(at_key(place, "its version is not 1; a later version of lacuna wrote it")),
         }
         let shape = shape_of(said("shape")?, place)?;
         let dtype = said("dtype")?.text().and_then(DType::from_name);
-        let dtype = dtype.ok_or_else(|| at_key(place, "its dtype is no element type"))?;
+        let dtype = dtype.ok_or_else(|| at_key(place, "its dtype is not an element type"))?;
         let fill = said("fill")?.text().and_then(bytes_of);
-        let fill = fill.ok_or_else(|| at_key(place, "its fill is no value in hexadecimal digits"))?;
+        let fill = fill.ok_or_else(|| at_key(place, "its fill is not a value in hexadecimal digits"))?;
         Ok(Description { shape, dtype: Some(dtype), fill: Some(fill), extent: None })
     }
 
@@ -86,7 +86,7 @@ impl Description {
         let shape = shape_of(shape, "binsparse")?;
         // In binsparse the value of a fill is a separate array, which a table cannot hold.
         if inner.get("fill") == Some(&Json::Truth(true)) {
-            return Err(at_key("binsparse", "it names a fill that is nowhere said: no key `lacuna`"));
+            return Err(at_key("binsparse", "it has a fill, but the key `lacuna` with its value is missing"));
         }
         Ok(Description { shape, dtype: None, fill: None, extent: None })
     }
@@ -137,7 +137,7 @@ impl Description {
     pub(super) fn refuse_fill(&self, options: &ReadOptions) -> Result<()> {
         match &options.fill {
             Some(asked) if self.fill.is_some() => {
-                Err(at_key("lacuna", format!("the file names its fill; the fill `{asked}` cannot be asked for")))
+                Err(at_key("lacuna", format!("the file has its own fill, not the requested fill `{asked}`")))
             }
             _ => Ok(()),
         }
@@ -155,7 +155,7 @@ impl Description {
         let Some(bytes) = &self.fill else { return Ok(None) };
         match T::from_bytes(bytes, true) {
             Some(fill) => Ok(Some(fill)),
-            None => Err(at_key("lacuna", format!("its fill is no {}", T::DTYPE))),
+            None => Err(at_key("lacuna", format!("its fill is not a value of type {}", T::DTYPE))),
         }
     }
 }
@@ -185,9 +185,11 @@ impl Extent {
     pub(super) fn check(&self, found: &Extent) -> Result<()> {
         let message = match self.entries == found.entries {
             _ if self == found => return Ok(()),
-            false => format!("{} of {} are there", found.entries, self.entries),
-            true if self.ends != found.ends => "the first or the last one is not what the file says".into(),
-            true => "their checksum is not what the file says: some byte is damaged".into(),
+            false => format!("found {} of {}", found.entries, self.entries),
+            true if self.ends != found.ends => {
+                "the first or the last entry differs from the description of the file".into()
+            }
+            true => "their checksum differs from the description of the file; the file is damaged".into(),
         };
         Err(Error::Format { place: "the entries".into(), message })
     }
@@ -201,7 +203,7 @@ impl Extent {
     }
 
     pub(super) fn of(json: &Json, rank: usize, place: &str) -> Result<Extent> {
-        let wrong = |name: &str| at_key(place, format!("its {name} is not what it should be"));
+        let wrong = |name: &str| at_key(place, format!("its {name} is invalid"));
         let entries = json.get("entries").and_then(Json::number).ok_or_else(|| wrong("entries"))?;
         let digits = json.get("entries_hash").and_then(Json::text).filter(|digits| digits.len() == 16);
         let hash = digits.and_then(|digits| u64::from_str_radix(digits, 16).ok());
@@ -282,7 +284,7 @@ pub(super) fn checksum(text: &str) -> String {
 }
 
 /// The error message for a wrong checksum.
-pub(super) const DAMAGED: &str = "its checksum is not that of what it says: some byte is damaged";
+pub(super) const DAMAGED: &str = "its checksum does not match its contents; the file is damaged";
 
 /// The initial hash of an entry.
 const SEED: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -310,7 +312,7 @@ pub(super) fn parsed(text: &str, place: &str) -> Result<Json> {
 }
 
 fn shape_of(json: &Json, place: &str) -> Result<Shape> {
-    let lengths = json.numbers().ok_or_else(|| at_key(place, "its shape is no list of lengths"))?;
+    let lengths = json.numbers().ok_or_else(|| at_key(place, "its shape is not a list of lengths"))?;
     if lengths.len() > MOST_AXES {
         return Err(at_key(place, format!("{} axes are more than {MOST_AXES}", lengths.len())));
     }

@@ -58,7 +58,7 @@ impl Folder {
         }
         drop(locked);
         if strangers > 0 && !is_tensor {
-            let why = "the folder holds files and no tensor; name a new one";
+            let why = "the folder has files that are not a tensor; name a new folder";
             return Err(std::io::Error::new(ErrorKind::AlreadyExists, why).into());
         }
         folder.list = Some(atomic_write::create(root, LIST, false)?);

@@ -46,7 +46,7 @@ impl Physical {
             5 => Physical::Double,
             6 => Physical::Other("BYTE_ARRAY"),
             7 => Physical::Bytes(length),
-            _ => Physical::Other("of no known type"),
+            _ => Physical::Other("of an unknown type"),
         }
     }
 
@@ -178,10 +178,10 @@ impl Footer {
             return Err(error.into());
         }
         let (Some(()), Some(rows)) = (parsed, rows) else {
-            return Err(refused(format!("byte {} of {} is no metadata of Parquet", thrift.at(), bytes.len())));
+            return Err(refused(format!("byte {} of {} is not valid Parquet metadata", thrift.at(), bytes.len())));
         };
         check.map_or(Ok(()), |check| footer.compare(&check, bytes))?;
-        let columns = flatten(&elements).ok_or_else(|| refused("its schema is no tree of columns"))?;
+        let columns = flatten(&elements).ok_or_else(|| refused("its schema is not a tree of columns"))?;
         Ok(Footer { columns, rows, ..footer })
     }
 
@@ -205,7 +205,7 @@ impl Footer {
         for (number, group) in self.groups.iter().enumerate() {
             let wrong = |what: String| Err(refused(format!("row group {number}: {what}")));
             if group.chunks.len() != self.columns.len() {
-                return wrong(format!("{} columns of {}", group.chunks.len(), self.columns.len()));
+                return wrong(format!("found {} of {} columns", group.chunks.len(), self.columns.len()));
             }
             for (chunk, column) in group.chunks.iter().zip(&self.columns) {
                 if !column.repeats && chunk.values != group.rows {
@@ -218,14 +218,14 @@ impl Footer {
                 // Columns share no bytes. Otherwise a short file could be read as a long file.
                 bytes = bytes.saturating_add(chunk.bytes);
                 if bytes > length {
-                    return wrong(format!("the columns have more bytes than the file, {length}"));
+                    return wrong(format!("the columns have more bytes than the file ({length})"));
                 }
             }
             rows = rows.saturating_add(group.rows);
         }
         match rows == self.rows {
             true => Ok(()),
-            false => Err(refused(format!("{} rows, but {rows} in its row groups", self.rows))),
+            false => Err(refused(format!("{} rows, but its row groups have {rows}", self.rows))),
         }
     }
 }
@@ -252,11 +252,11 @@ fn footer_bytes(stream: &mut dyn ReadSeek, length: u64) -> Result<Vec<u8>> {
     match &magic {
         MAGIC => {}
         b"PARE" => return Err(refused("the file is encrypted")),
-        _ => return Err(refused("the file does not end in PAR1: it is cut off, or no Parquet")),
+        _ => return Err(refused("the file does not end with PAR1; it is truncated, or not a Parquet file")),
     }
     let claimed = u64::from(u32::from_le_bytes([a, b, c, d]));
     let Some(start) = end.checked_sub(claimed).filter(|&start| start >= 4) else {
-        return Err(refused(format!("{claimed} bytes are more than the file has")));
+        return Err(refused(format!("its length of {claimed} bytes exceeds the file")));
     };
     stream.seek(SeekFrom::Start(start))?;
     let mut bytes = Vec::new();
@@ -338,7 +338,7 @@ fn read_meaning(thrift: &mut Thrift<'_>) -> Option<Meaning> {
             Some("INTEGER") => read_integer(thrift)?,
             Some("FLOAT16") => Meaning::Half,
             Some(name) => Meaning::Other(name),
-            None => Meaning::Other("of no known meaning"),
+            None => Meaning::Other("of an unknown logical type"),
         };
         Some(())
     })?;
@@ -366,7 +366,7 @@ fn of_converted(number: i64) -> Meaning {
         5 => Meaning::Other("DECIMAL"),
         6 => Meaning::Other("DATE"),
         7..=10 => Meaning::Other("a time"),
-        _ => Meaning::Other("no number"),
+        _ => Meaning::Other("not numbers"),
     }
 }
 

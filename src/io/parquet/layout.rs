@@ -39,9 +39,8 @@ impl TableLayout {
 
 /// Returns the description in the options, for a table without a description.
 fn plain(options: &ReadOptions) -> Result<Description> {
-    let message = "the file does not say that it is a tensor; name the shape with --shape, and with --names the \
-                   columns of the coordinates and that of the values, in this order, if they are not \
-                   indices_0, indices_1, ... and values";
+    let message = "the file does not describe a tensor; name the shape with --shape, and if the columns are not \
+                   indices_0, indices_1, ... and values, name them with --names, the column of values last";
     let shape = options.shape.clone().ok_or_else(|| refused(message))?;
     Ok(Description { shape, dtype: None, fill: None, extent: None })
 }
@@ -54,7 +53,7 @@ pub(super) fn names(rank: usize, options: &ReadOptions) -> Result<(Vec<String>, 
     match names.split_last() {
         Some((values, axes)) if axes.len() == rank => Ok((axes.to_vec(), values.clone())),
         _ => {
-            let message = format!("{} names are not {rank} for the axes and one for the values", names.len());
+            let message = format!("{} names, expected {rank} for the axes and one for the values", names.len());
             Err(Error::Format { place: "the names of the columns".into(), message })
         }
     }
@@ -97,7 +96,7 @@ fn index_column(footer: &Footer, name: &str) -> Result<usize> {
     let (number, column) = flat(footer, name)?;
     match (column.physical, column.meaning) {
         (Physical::Int32 | Physical::Int64, Meaning::Plain | Meaning::Integer { .. }) => Ok(number),
-        _ => Err(at_column(name, format!("it holds no coordinates, but {}", told(column)))),
+        _ => Err(at_column(name, format!("it does not hold coordinates, but {}", told(column)))),
     }
 }
 
@@ -118,14 +117,16 @@ fn value_columns(footer: &Footer, values: &str, said: Option<DType>) -> Result<(
         [Ok(DType::Float32), Ok(DType::Float32)] => DType::Complex64,
         [Ok(DType::Float64), Ok(DType::Float64)] => DType::Complex128,
         [Err(column), ..] | [_, Err(column)] => return Err(at_column(&column.name, told(column))),
-        _ => return Err(at_column(values, "its parts are not of one type of floats")),
+        _ => return Err(at_column(values, "its two parts do not have the same float type")),
     };
     let dtype = match (said, found) {
         (None, found) => found,
         // Parquet does not have bfloat16, which is stored in 32 bits.
         (Some(DType::BFloat16), DType::Float32) => DType::BFloat16,
         (Some(said), found) if said == found => found,
-        (Some(said), found) => return Err(at_column(values, format!("it holds {found}, and {said} is said of it"))),
+        (Some(said), found) => {
+            return Err(at_column(values, format!("it holds {found}, but its description says {said}")));
+        }
     };
     Ok((dtype, columns.iter().map(|(number, _)| *number).collect()))
 }

@@ -54,7 +54,7 @@ impl Manifest {
         check_length(text.len() as u64)?;
         let json = parsed(text, MANIFEST)?;
         let parts = json.get("parts").and_then(Json::list);
-        let parts = parts.ok_or_else(|| at_key("parts", "it is no list"))?;
+        let parts = parts.ok_or_else(|| at_key("parts", "it is not a list"))?;
         // One checksum covers the complete manifest, and is compared below.
         let described = Description::of_members(&json, MANIFEST)?;
         let part = |(number, part)| TablePart::of(part, described.shape.rank(), &format!("parts, number {number}"));
@@ -74,18 +74,18 @@ impl Manifest {
         for (number, part) in self.parts.iter().enumerate() {
             let wrong = |message: &str| Err(at_key(&format!("parts, number {number}"), message));
             if !names.insert(part.file.as_str()) {
-                return wrong("its file is that of another part");
+                return wrong("its file is also the file of another part");
             }
             if !all.is_before(&part.extent) {
-                return wrong("its entries do not come behind those of the part before it");
+                return wrong("its entries are not sorted after the entries of the previous part");
             }
             if all.append(&part.extent).is_none() {
-                return wrong("there are more entries than can be counted");
+                return wrong("the number of entries exceeds the largest count");
             }
         }
         match self.described.extent.as_ref() == Some(&all) {
             true => Ok(()),
-            false => Err(at_key("entries", "what is said of all entries is not what is said of the parts")),
+            false => Err(at_key("entries", "their total does not match the parts")),
         }
     }
 
@@ -114,9 +114,9 @@ impl Manifest {
 impl TablePart {
     fn of(json: &Json, rank: usize, place: &str) -> Result<TablePart> {
         let file = json.get("file").and_then(Json::text).filter(|name| is_plain(name));
-        let file = file.ok_or_else(|| at_key(place, "its file is no plain name of a file in the folder"))?;
+        let file = file.ok_or_else(|| at_key(place, "its file is not the name of a file in the folder"))?;
         let bytes = json.get("bytes").and_then(Json::number);
-        let bytes = bytes.ok_or_else(|| at_key(place, "its bytes are no number"))?;
+        let bytes = bytes.ok_or_else(|| at_key(place, "its bytes are not a number"))?;
         Ok(TablePart { file: file.into(), bytes, extent: Extent::of(json, rank, place)? })
     }
 }
@@ -134,7 +134,8 @@ fn is_plain(name: &str) -> bool {
 
 fn missing() -> Error {
     let message = format!(
-        "the folder has no {MANIFEST}: nobody wrote a tensor there, or did not end; of tables of others, read one file"
+        "the folder has no {MANIFEST}: it is not a tensor, or writing was interrupted; read tables from other \
+         programs file by file"
     );
     Error::Format { place: "the folder".into(), message }
 }

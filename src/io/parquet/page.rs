@@ -174,7 +174,7 @@ impl Pages<'_> {
         }
         let levels = header.levels_bytes();
         let split = usize::try_from(levels).ok().and_then(|levels| body.split_at_checked(levels));
-        let Some((levels, body)) = split else { return Err(self.refused("its levels are longer than it is")) };
+        let Some((levels, body)) = split else { return Err(self.refused("its levels are longer than the page")) };
         let PageBuffers { inflated, zstd, values } = room;
         values.clear();
         let inflated = self.inflate(header, body, inflated, zstd)?;
@@ -213,7 +213,7 @@ impl Pages<'_> {
         let most = FLOOR.saturating_add(RATIO.saturating_mul(body.len() as u64));
         if length > most {
             let bytes = u128::from(length);
-            let instead = "no page of an honest file is so much longer than its bytes";
+            let instead = "the page is too large for its compressed bytes; the file may be damaged";
             return Err(Error::TooLarge { what: "an inflated page", bytes, limit: most, instead });
         }
         let length = length as usize;
@@ -228,7 +228,7 @@ impl Pages<'_> {
         };
         match found == Some(length) {
             true => Ok(&room[..]),
-            false => Err(self.refused("a page does not inflate to what its header says")),
+            false => Err(self.refused("a page does not inflate to the size in its header")),
         }
     }
 
@@ -236,12 +236,12 @@ impl Pages<'_> {
         let count = usize::try_from(header.values).unwrap_or(usize::MAX);
         // Each value takes at least one bit.
         if count / 8 > bytes.len() || matches!(self.column.physical, Physical::Other(_)) {
-            return Err(self.refused("its dictionary is shorter than its header says"));
+            return Err(self.refused("its dictionary is shorter than stated in its header"));
         }
         alloc::reserve(values, count)?;
         match decode::plain(self.column.physical, bytes, count, values) {
             Some(()) if matches!(header.encoding, 0 | 2) => Ok(()),
-            _ => Err(self.refused("its dictionary is shorter than its header says")),
+            _ => Err(self.refused("its dictionary is shorter than stated in its header")),
         }
     }
 
@@ -254,7 +254,7 @@ impl Pages<'_> {
             let length = u32::from_le_bytes(length.try_into().ok()?);
             rest.split_at_checked(length as usize)
         });
-        let Some((levels, rest)) = split else { return Err(self.refused("the levels of a page are cut off")) };
+        let Some((levels, rest)) = split else { return Err(self.refused("the levels of a page are truncated")) };
         self.check_levels(header, levels)?;
         Ok(rest)
     }
@@ -269,8 +269,8 @@ impl Pages<'_> {
         let levels = decode::runs(levels, width as u8, count, |level, _| missing |= level != u64::from(deepest));
         match (levels, missing) {
             (Some(()), false) => Ok(()),
-            (Some(()), true) => Err(self.refused("a value is missing (null); leave such rows out when you write it")),
-            (None, _) => Err(self.refused("the levels of a page are cut off")),
+            (Some(()), true) => Err(self.refused("a value is missing (null); write the file without such rows")),
+            (None, _) => Err(self.refused("the levels of a page are truncated")),
         }
     }
 
@@ -292,9 +292,9 @@ impl Pages<'_> {
             }),
             5 => decode::differences(physical, bytes, count, values),
             9 => decode::split(physical, bytes, count, values),
-            other => return Err(self.refused(format!("its encoding is not known, number {other}"))),
+            other => return Err(self.refused(format!("its encoding {other} is unknown"))),
         };
-        decoded.ok_or_else(|| self.refused(format!("a page does not hold the {count} values that its header says")))
+        decoded.ok_or_else(|| self.refused(format!("a page does not hold the {count} values in its header")))
     }
 }
 
@@ -312,10 +312,10 @@ fn look_up(dictionary: Option<&[u64]>, bytes: &[u8], count: usize, values: &mut 
 
 fn codec_name(codec: i64) -> String {
     match codec {
-        3 => "LZO, which is not read".into(),
-        4 => "Brotli, which is not read: write it with zstd".into(),
-        5 => "the older LZ4, which is not read: write it with zstd".into(),
-        other => format!("what is not known, number {other}"),
+        3 => "LZO, which is not supported".into(),
+        4 => "Brotli, which is not supported; write the file with zstd".into(),
+        5 => "the older LZ4, which is not supported; write the file with zstd".into(),
+        other => format!("the unknown codec {other}"),
     }
 }
 

@@ -44,7 +44,7 @@ pub(crate) fn read_stream(reader: &mut dyn Read, options: &ReadOptions) -> Resul
     magic[..head.len()].copy_from_slice(&head);
     // A stream may never end, so a stream without a table is rejected early.
     if &magic != MAGIC {
-        return Err(refused("the file does not begin with PAR1: it is no Parquet"));
+        return Err(refused("the file does not begin with PAR1; it is not a Parquet file"));
     }
     let most = options.max_memory.unwrap_or(u64::MAX);
     reader.take(most.saturating_add(1)).read_to_end(&mut head)?;
@@ -212,7 +212,7 @@ impl OpenedTable<'_> {
             self.read_column(number, column, &picked, &mut |row, values| {
                 layout::narrow(layout.dtype, values).map_err(|at| {
                     let name = quoted(&footer.columns[column].name);
-                    let message = format!("row {}: the value is no {}", row + at, layout.dtype);
+                    let message = format!("row {}: the value is not a value of type {}", row + at, layout.dtype);
                     Error::Format { place: format!("row group {number}, column {name}"), message }
                 })?;
                 entries.put_values(part, row, values)
@@ -245,7 +245,7 @@ impl OpenedTable<'_> {
         }
         match picked.count() {
             wanted if seen == wanted => Ok(()),
-            wanted => Err(pages.refused(format!("its pages hold {seen} values of {wanted}"))),
+            wanted => Err(pages.refused(format!("its pages hold {seen} of {wanted} values"))),
         }
     }
 
@@ -418,13 +418,13 @@ impl<'b> PageCursor<'b> {
 
     fn next_of_all(&mut self) -> Result<Page<'b>> {
         let Some((header, length)) = PageHeader::read(self.bytes) else {
-            return Err(self.pages.refused("the header of a page is cut off, or is none"));
+            return Err(self.pages.refused("the header of a page is truncated or invalid"));
         };
         self.pages.check_header(&header)?;
         let rest = &self.bytes[length..];
         let split = usize::try_from(header.bytes).ok().and_then(|bytes| rest.split_at_checked(bytes));
         let Some((body, rest)) = split else {
-            return Err(self.pages.refused(format!("a page of {} bytes is cut off", header.bytes)));
+            return Err(self.pages.refused(format!("a page of {} bytes is truncated", header.bytes)));
         };
         let end = header.data_values().saturating_add(self.row as u64);
         if end > self.rows as u64 {

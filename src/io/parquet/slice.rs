@@ -56,7 +56,7 @@ impl OpenedTable<'_> {
         picked: &RowSelection,
     ) -> Result<Vec<bool>> {
         let limit = self.options.tensor_limit(self.worth.saturating_mul(WORTH));
-        guard::<bool>("which rows of a row group lie in a box", picked.count() as u128, limit, TRUSTED)?;
+        guard::<bool>("the list of selected rows", picked.count() as u128, limit, TRUSTED)?;
         let mut kept = Vec::new();
         for &axis in axes {
             self.read_axis(number, axis, picked, &mut |row, coord| {
@@ -167,7 +167,7 @@ impl OpenedTable<'_> {
         let check = |(least, greatest): (u64, u64), entries: Range<usize>| {
             coords.first_outside(axis, entries, (least, greatest)).map_or(Ok(()), |coord| {
                 let message =
-                    format!("it has the coordinate {coord}, and says that all lie from {least} to {greatest}");
+                    format!("it has the coordinate {coord}, outside its stated range from {least} to {greatest}");
                 Err(Error::Format { place: format!("row group {number}, column {name}"), message })
             })
         };

@@ -7,7 +7,7 @@ use crate::base::error::Result;
 
 /// Returns the end of a file, from `start` on, with checksums: the lists of pages and the footer.
 pub(super) fn checked_end(end: &[u8], start: u64) -> Result<Vec<u8>> {
-    let broken = || refused("what was written has no footer");
+    let broken = || refused("the written file does not have a footer");
     let (rest, [length @ .., _, _, _, _]) = end.split_last_chunk::<8>().ok_or_else(broken)?;
     let length = u32::from_le_bytes(*length) as usize;
     let (lists, footer) = rest.len().checked_sub(length).map(|at| rest.split_at(at)).ok_or_else(broken)?;

@@ -135,7 +135,7 @@ impl<'a, T: Element> Scattered<'a, T> {
             Some(fill) if fill != T::ZERO => {
                 let why = format!(
                     "the fill of the {side} operand is {}, but products skip only zeros; set the fill to 0 with \
-                    with_fill, or use only stored entries with stored()",
+                     with_fill, or use only stored entries with stored()",
                     fill.to_number()
                 );
                 Err(Error::Argument { operation, why })

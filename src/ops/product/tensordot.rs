@@ -35,8 +35,8 @@ fn spec_of(lengths: [&[usize]; 2], axes: [&[isize]; 2]) -> Result<Spec> {
         if lengths[0][a] != lengths[1][b] {
             let (expected, found) = (lengths[0][a], lengths[1][b]);
             let why = format!(
-                "axis {a} of the left operand has length {expected}, but axis {b} of the right operand has \
-                        length {found}"
+                "axis {a} of the left operand has length {expected}, but axis {b} of the right operand has length \
+                 {found}"
             );
             return Err(Error::Argument { operation: op::tensordot.name, why });
         }

@@ -95,8 +95,8 @@ use crate::tensor::stored::Stored;
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be combined with `{X}` in an elementwise operation",
     label = "not a tensor of the same format, a view, an array or a number of the element type",
-    note = "pass a reference to a tensor or array, `&y`; convert operands to the same type with `to_coo`, `to_csr` and \
-            `cast`"
+    note = "pass a reference to a tensor or array, `&y`; convert operands to the same type with `to_coo`, `to_csr` \
+            and `cast`"
 )]
 pub trait Partner<X: Operand>: Sized {
     /// The type of its elements.

@@ -241,7 +241,7 @@ impl<'a> BroadcastPatterns<'a> {
         let instead = match self.is_left_repeated() && self.is_right_repeated() {
             true => {
                 "the result has the positions of both operands; combine each operand with a tensor of that shape \
-                    instead"
+                 instead"
             }
             false => {
                 "use x.stored() to store only the entries of x, or x.scale(axis, &vector) to multiply along an axis"
