@@ -1706,7 +1706,7 @@ fn expressions_run_in_chunks() {
     let told = stdout(&lacuna(&[&["eval", "x * 2", &format!("x={renamed}"), "--explain"], &chunks[..]].concat()));
     assert!(told.contains("scan"), "{told}");
     let told = stdout(&lacuna(&[&["eval", "sum(x * 2, axis=1)", &x, "--explain"], &chunks[..]].concat()));
-    assert!(told.ends_with("chunks: %2 in ranges of axis 0; %0 in ranges of axis 0\n"), "{told}");
+    assert!(told.ends_with("chunks: %2 in chunks of axis 0; %0 in chunks of axis 0\n"), "{told}");
     let refused = failure(2, &["eval", "sum(x", &x, "--engine", "chunks"]);
     assert!(refused.contains("missing"), "{refused}");
     let refused = failure(1, &["eval", "x * 2", &x, "--engine", "chunks", "--max-memory", "100"]);

@@ -487,7 +487,7 @@ fn is_whole(text: &str, format: Format) -> bool {
         let found = found.unwrap_or_else(|error| panic!("{text} by {positions}: {error}"));
         assert!(is_same(&found, &expected), "{text} by {positions}: {found:?} is not {expected:?}");
     }
-    graph.on(Chunks::memory(1 << 20)).explain().unwrap().contains("from all of its inputs")
+    graph.on(Chunks::memory(1 << 20)).explain().unwrap().contains("from its entire inputs")
 }
 
 #[test]
@@ -753,7 +753,7 @@ fn folds_of_a_column_take_parts() {
         let expression = Expression::parse(text).unwrap();
         let on =
             expression.graph(|name| value(name).map(Bound::from)).unwrap().on(Chunks::memory(1 << 20).positions(1));
-        assert!(on.explain().unwrap().contains(" folds "), "{text}: {}", on.explain().unwrap());
+        assert!(on.explain().unwrap().contains(" reduces "), "{text}: {}", on.explain().unwrap());
         assert!(is_same(&on.collect().unwrap(), &expression.evaluate(value).unwrap()), "{text} of {of}");
     }
 }
@@ -772,7 +772,7 @@ fn folds_of_arrays_take_parts() {
     ] {
         let graph = Expression::parse(text).unwrap().graph(|name| bound(name, Format::Coo).map(Bound::from)).unwrap();
         let explained = graph.on(Chunks::memory(1 << 20)).explain().unwrap();
-        assert!(explained.contains(" folds "), "{text}: {explained}");
+        assert!(explained.contains(" reduces "), "{text}: {explained}");
         assert!(!is_whole(text, Format::Coo), "{text} is taken whole");
     }
 }

@@ -176,7 +176,7 @@ fn folds_over_the_first_axis_hold_the_states_of_their_cells_where_these_fit() {
                 let told = on.explain().unwrap();
                 let found = on.collect().unwrap_or_else(|error| panic!("{name} of {file}: {error}\n{told}"));
                 assert!(found.same_as(&expected), "{name} of {file}: {told}\n{found:?}\n{expected:?}");
-                ways[usize::from(told.contains(" folds "))] += 1;
+                ways[usize::from(told.contains(" reduces "))] += 1;
             }
         }
     }
@@ -184,12 +184,12 @@ fn folds_over_the_first_axis_hold_the_states_of_their_cells_where_these_fit() {
     // Steps after a reduction do not hinder it.
     let behind = (scanned(&folder.path("x.parquet")).nansum(0).sqrt() * 2.0).abs();
     let told = behind.on(Chunks::memory(1 << 30)).explain().unwrap();
-    assert!(told.contains(" folds ") && !told.contains("%0 in ranges of axis 1"), "{told}");
+    assert!(told.contains(" reduces ") && !told.contains("%0 in chunks of axis 1"), "{told}");
     // Sums of squares, whose states are large, would take too many passes.
     for (memory, does_fold) in [(1 << 20, [true; 2]), (250_000, [true, false])] {
         let x = scanned(&folder.path("x.parquet"));
         let told = [x.sum(0), x.norm(0)].map(|step| step.on(Chunks::memory(memory)).explain().unwrap());
-        assert_eq!(told.each_ref().map(|told| told.contains(" folds ")), does_fold, "{told:?}");
+        assert_eq!(told.each_ref().map(|told| told.contains(" reduces ")), does_fold, "{told:?}");
     }
     let refused = scanned(&folder.path("x.parquet")).cast::<i64>().with_fill(i64::MAX).sum(0);
     let error = refused.collect().unwrap_err().to_string();
@@ -219,7 +219,7 @@ fn folds_of_few_long_rows_or_columns_need_none_of_them_as_a_whole() {
         write(folder.path("t.parquet"), tensor, &options).unwrap();
         let graph = scanned(&folder.path("t.parquet")).square().sum(axis);
         let on = graph.on(Chunks::memory(memory).spill(&folder.0));
-        assert!(on.explain().unwrap().contains(" folds "), "{}", on.explain().unwrap());
+        assert!(on.explain().unwrap().contains(" reduces "), "{}", on.explain().unwrap());
         let found = on.collect().unwrap_or_else(|error| panic!("over axis {axis}: {error}"));
         assert!(found.same_as(&tensor.square().unwrap().sum(axis).unwrap()));
         let all = scanned(&folder.path("t.parquet"));

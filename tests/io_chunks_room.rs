@@ -153,7 +153,7 @@ fn few_entries_have_few_states() {
     let x = CooTensor::new([3, 40_000_000], vec![vec![0, 1, 2], vec![7, 7, 39_999_999]], vec![1.0, 2.0, 4.0], 0.0);
     let file = Stored::new("few", &x.unwrap());
     let sums = file.scan().sum(0).on(Chunks::memory(1 << 40));
-    assert!(!sums.explain().unwrap().contains("folds"), "{}", sums.explain().unwrap());
+    assert!(!sums.explain().unwrap().contains("reduces"), "{}", sums.explain().unwrap());
     assert_eq!(sums.collect().unwrap().entries().len(), 2);
 }
 
@@ -163,7 +163,7 @@ fn what_is_made_of_folds_takes_their_results() {
     let file = Stored::new("folds", &rows(400));
     let on = file.scan().sum(0).max(Axes::all()).on(Chunks::memory(1 << 20));
     let told = on.explain().unwrap();
-    assert!(told.contains("%1 folds %0 in ranges of axis 0") && !told.contains("axis 1"), "{told}");
+    assert!(told.contains("%1 reduces %0 in chunks of axis 0") && !told.contains("axis 1"), "{told}");
     assert!(on.collect().unwrap().same_as(&rows(400).sum(0).unwrap().max(Axes::all()).unwrap()));
 }
 

@@ -79,7 +79,7 @@ fn chunks_take_the_memory_that_is_promised() {
     // As many states as may be: a quarter of the memory is for their results.
     let by_cells: fn(&Lazy<_>) -> Lazy<_> = |x| x.slice(ndarray::s![.., ..975]).sum(0);
     let x = scan(folder.join("x.parquet"), &ReadOptions::default()).unwrap();
-    assert!(by_cells(&x).on(engine.clone()).explain().unwrap().contains(" folds "));
+    assert!(by_cells(&x).on(engine.clone()).explain().unwrap().contains(" reduces "));
     measured("columns, by cells", by_cells);
     measured("copied", |x| x.clone());
     measured("columns of NaNs, by cells", |x| (x.slice(ndarray::s![.., 100..500]) * f64::NAN).mean(0));

@@ -148,7 +148,7 @@ fn repeated_operands_are_looked_up() {
         }
     }
     let gaps = CooTensor::new([4], vec![vec![1]], vec![2.0], 7.0).unwrap();
-    for (step, why) in [(&x + &row, "it stores elements where what is read has none"), (&x + &gaps, "every element")] {
+    for (step, why) in [(&x + &row, "it stores elements where the source has none"), (&x + &gaps, "every element")] {
         let error = step.sum(0).on(InParts(2, |_| ())).collect().unwrap_err().to_string();
         assert!(error.contains(why), "{error}");
     }

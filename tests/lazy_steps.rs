@@ -635,7 +635,7 @@ fn graphs_of_many_steps_are_planned_in_time() {
     let (found, dx) = program.run([lazy.is(&x)]).unwrap();
     assert!(found.same_as(&x) && dx.same_as(&x));
     assert!(program.explain().lines().count() > 40_000);
-    assert!(program.to_text().unwrap_err().to_string().contains("the text has"));
+    assert!(program.to_text().unwrap_err().to_string().contains("the program has"));
     drop((program, chain));
 
     let root = lazy.abs();

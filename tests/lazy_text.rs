@@ -399,7 +399,7 @@ fn what_has_no_text_is_named_with_its_line() {
         assert!(refused.replace('\\', "/").starts_with(&place), "{refused} is not of {place}");
     }
     let both = compile(&x.nanmedian_index(0)).unwrap().to_text().unwrap_err().to_string();
-    assert!(both.contains("ask for each"), "{both}");
+    assert!(both.contains("write each result"), "{both}");
 }
 
 /// As many entries as the bytes of a text hold; a longer text is told by its bytes.
@@ -409,7 +409,7 @@ fn a_long_tensor_is_written_out() {
         |count: u32| CooTensor::new([1 << 20], vec![(0..count).collect()], vec![0.5; count as usize], 0.0).unwrap();
     assert_constant(&of(20_000));
     let refused = compile(&of(200_000).lazy()).unwrap().to_text().unwrap_err().to_string();
-    assert!(refused.contains("and one that is read at most 1048576"), "{refused}");
+    assert!(refused.contains("the limit is 1048576 bytes"), "{refused}");
 }
 
 /// Bits of the elements, wherever they are stored.

@@ -105,9 +105,9 @@ fn known<V: Value>(steps: &mut BTreeMap<String, Step>, result: &Lazy<V>) -> Opti
 /// Returns whether the engine `Chunks` computes the result `number` in chunks of the first input.
 fn is_in_chunks<V: Value>(result: &Lazy<V>, number: &str) -> bool {
     let told = result.on(Chunks::memory(1 << 20)).explain().unwrap_or_default();
-    let ways = [format!("chunks: {number} in ranges"), format!("chunks: {number} folds")];
+    let ways = [format!("chunks: {number} in chunks"), format!("chunks: {number} reduces")];
     let mut lines = told.lines().filter(|line| ways.iter().any(|way| line.starts_with(way)));
-    lines.any(|line| line.contains("; %0 in ranges"))
+    lines.any(|line| line.contains("; %0 in chunks"))
 }
 
 fn with_gradients<X>(steps: &mut BTreeMap<String, Step>, x: &Lazy<X>, results: &[Lazy<X>])

@@ -227,7 +227,7 @@ fn gathered_array<T: Element>(_: &ArcArray<T, IxDyn>, count: usize) -> Result<Bo
 
 /// Returns the elements of a chunk, and the fill. All chunks have one element type.
 fn elements_of<T: Element>(piece: &Held) -> (&[T], T) {
-    let alike = "pieces have one type, and their elements are in order";
+    let alike = "chunks have one type, and their elements are in order";
     match known::<AnyValue>(piece) {
         AnyValue::Tensor(x) => {
             let x: &dyn Any = dispatch!(x, x => x);

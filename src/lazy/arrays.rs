@@ -89,7 +89,7 @@ impl<T: Element> ByPieces for OfArray<T> {
 
     fn gather(&self, count: usize, _: &Held) -> Result<Box<dyn Gather>> {
         let elements: Elements<T> =
-            |piece| (known::<ArrayD<T>>(piece).as_slice().expect("the elements of a piece lie in order"), T::ZERO);
+            |piece| (known::<ArrayD<T>>(piece).as_slice().expect("the elements of a chunk are in order"), T::ZERO);
         Ok(Box::new(Gathered::new(count, elements, |shape, elements, _| {
             Some(Arc::new(dense_array(shape.downcast_ref::<Shape>()?, elements)))
         })?))
@@ -253,7 +253,7 @@ fn by_factors<T: Ring, X: Steps<Elem = T>>() -> Made {
 }
 
 /// The pattern of a lazy tensor.
-#[must_use = "a pattern is looked at by its methods"]
+#[must_use = "a pattern does nothing until its methods are called"]
 #[derive(Debug, Clone)]
 pub struct LazyPattern<P, T> {
     pub(super) x: Lazy<Tensor<P, T>>,

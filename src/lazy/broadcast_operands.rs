@@ -37,7 +37,7 @@ impl Side {
         let positions = lengths.iter().try_fold(1, |size: usize, &length| size.checked_mul(length));
         match positions.and_then(|positions| positions.checked_mul(width)) == Some(bytes.len()) && width > 0 {
             true => Ok(Side { lengths, width, bytes }),
-            false => Err(unlike("an operand beside what is read has not as many elements as positions")),
+            false => Err(unlike("an operand combined with the source does not have one element per position")),
         }
     }
 
@@ -64,7 +64,7 @@ impl Side {
     ///
     /// `Argument`: a coordinate is out of range for an axis that is not broadcast.
     pub fn at(&self, coords: &[Vec<u64>], count: usize) -> Result<Vec<u8>> {
-        let outside = || unlike("an entry lies outside of an operand that is beside it");
+        let outside = || unlike("an entry is outside the operand combined with it");
         let own = coords.get(coords.len().wrapping_sub(self.lengths.len())..).ok_or_else(outside)?;
         let mut found = alloc::with_capacity(count.saturating_mul(self.width))?;
         for entry in 0..count {
@@ -92,12 +92,12 @@ pub(super) struct BroadcastOperand {
 impl BroadcastOperand {
     /// Returns the operand with the value of a node. Rejects a value that does not store every element.
     pub(super) fn new(node: &Node, value: &Held) -> Result<Self> {
-        let kind = node.kind.by_bytes().ok_or_else(|| unlike("an operand is no tensor of one element type"))?;
+        let kind = node.kind.by_bytes().ok_or_else(|| unlike("an operand is not a tensor of one element type"))?;
         let shape = node.kind.shape(value);
         let stored = kind.values(value).len() / kind.width().max(1);
         match stored as u128 == shape.wide_size() {
             true => Ok(BroadcastOperand { kind, value: Arc::clone(value), lengths: shape.to_vec(), none: None }),
-            false => Err(unlike("an operand that is repeated does not store every element")),
+            false => Err(unlike("a repeated operand does not store every element")),
         }
     }
 
@@ -114,7 +114,7 @@ impl BroadcastOperand {
 
     /// Returns a chunk with these elements, given as bytes. If `has_gap`, the chunk ends with an unstored position.
     pub(super) fn piece(&self, bytes: &[u8], has_gap: bool) -> Result<Held> {
-        let none = self.none.as_ref().ok_or_else(|| unlike("an operand stands in no step"))?;
+        let none = self.none.as_ref().ok_or_else(|| unlike("an operand is not used by a step"))?;
         self.kind.piece(none, bytes, has_gap)
     }
 
@@ -162,7 +162,7 @@ pub(super) fn without_entries<'a>(
         };
         let inputs: Vec<StepInput<'_>> = inputs.iter().map(input).collect();
         let found = on_entries(node, &inputs, sides, shape, has_gap)?;
-        let kind = node.kind.by_bytes().ok_or_else(|| unlike("it is no tensor of one element type"))?;
+        let kind = node.kind.by_bytes().ok_or_else(|| unlike("it is not a tensor of one element type"))?;
         values.push(Some((kind, found)));
     }
     Ok(values)
@@ -186,9 +186,9 @@ fn on_entries(
         StepInput::Side(side) => Ok(Arc::clone(&sides[*side].value)),
     });
     let found = node.run(&whole.collect::<Result<Vec<_>>>()?)?;
-    let kind = node.kind.by_bytes().ok_or_else(|| unlike("it is no tensor of one element type"))?;
+    let kind = node.kind.by_bytes().ok_or_else(|| unlike("it is not a tensor of one element type"))?;
     if !kind.values(&found).is_empty() {
-        return Err(unlike("it stores elements where what is read has none"));
+        return Err(unlike("it stores elements where the source has none"));
     }
     let fills = own.iter().map(|&at| sides[at].fills(inputs)).collect::<Result<Vec<_>>>()?;
     for choice in 0..fills.iter().map(Vec::len).product() {
@@ -203,7 +203,7 @@ fn on_entries(
             return Ok(piece);
         }
     }
-    Err(unlike("its fill is not that of pieces of it"))
+    Err(unlike("its fill differs from the fill of its chunks"))
 }
 
 /// Returns the inputs as chunks without entries.

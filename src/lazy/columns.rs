@@ -62,7 +62,7 @@ impl<P: Pattern, T: Element> ByBytes for TensorBytes<P, T> {
     }
 
     fn piece(&self, like: &Held, values: &[u8], has_gap: bool) -> Result<Held> {
-        let values = values_of::<T>(values).ok_or_else(|| refused("bytes that came back are no values"))?;
+        let values = values_of::<T>(values).ok_or_else(|| refused("the returned bytes are not values"))?;
         let (count, fill) = (values.len(), known::<Tensor<P, T>>(like).fill());
         let pattern = one_lane(P::FORMAT, P::Index::WIDTH, count, count + usize::from(has_gap))?;
         Ok(Arc::new(Tensor::from_valid(P::from_any(pattern)?, values, fill)))
@@ -78,7 +78,7 @@ impl<P: Pattern, T: Element> ByBytes for TensorBytes<P, T> {
     fn filled(&self, value: &[u8]) -> Result<Held> {
         let fill = values_of::<T>(value).and_then(|values| values.first().copied());
         let pattern = P::from_any(one_lane(P::FORMAT, P::Index::WIDTH, 0, 0)?)?;
-        Ok(Arc::new(Tensor::from_valid(pattern, Vec::new(), fill.ok_or_else(|| refused("bytes are no value"))?)))
+        Ok(Arc::new(Tensor::from_valid(pattern, Vec::new(), fill.ok_or_else(|| refused("the bytes are not a value"))?)))
     }
 
     fn fill(&self, value: &Held) -> Number {
@@ -120,12 +120,12 @@ fn refused(why: &str) -> Error {
 /// Rejects coordinates that are not entries of this shape in row-major order.
 fn check(shape: &Shape, count: usize, coords: &[Vec<u64>]) -> Result<()> {
     if coords.len() != shape.rank() || coords.iter().any(|axis| axis.len() != count) {
-        return Err(refused("coordinates that came back are not as many as they should be"));
+        return Err(refused("the number of returned coordinates is wrong"));
     }
     let within = coords.iter().zip(shape.iter()).all(|(axis, &length)| axis.iter().all(|&coord| coord < length as u64));
     let at = |entry: usize| coords.iter().map(move |axis| axis[entry]);
     match within && (1..count).all(|entry| at(entry - 1).lt(at(entry))) {
         true => Ok(()),
-        false => Err(refused("coordinates that came back are not in their place, or not in order")),
+        false => Err(refused("the returned coordinates are out of range or out of order")),
     }
 }

@@ -90,7 +90,7 @@ impl Engine for Threads {
 }
 
 /// A graph with the engine that computes it, constructed by [`Lazy::on`].
-#[must_use = "nothing is computed until `collect` asks for it"]
+#[must_use = "nothing is computed until `collect` is called"]
 #[derive(Debug, Clone)]
 pub struct On<V, E> {
     pub(super) of: Lazy<V>,
@@ -142,7 +142,7 @@ impl<V: Value, E: Engine> On<V, E> {
     /// %0 = constant: float64 coo [3, 2]
     /// %1 = sqrt(%0): float64 coo [3, 2], pattern of %0
     /// %2 = sum(%1, axis=0): float64 coo [2], result
-    /// chunks: %2 in ranges of axis 0; %0 in ranges of axis 1
+    /// chunks: %2 in chunks of axis 0; %0 in chunks of axis 1
     /// ");
     /// # Ok::<(), lacuna::Error>(())
     /// ```

@@ -130,8 +130,14 @@ fn found(result: &Arc<Node>, upstream: &Arc<Node>, by: &[&Arc<Node>]) -> Vec<Res
 fn stranger(result: &Arc<Node>, by: &Arc<Node>) -> Option<Error> {
     let why = match by.body {
         Body::Input { .. } | Body::Refused(_) => return None,
-        Body::Step { .. } => "the result was not made from this step: one that is made again is another, so keep one",
-        _ => "the result was not made from this value: each call of lazy() begins a graph of its own, so keep one",
+        Body::Step { .. } => {
+            "the result was not computed from this step; a step that is built again is another step, so reuse the \
+             first one"
+        }
+        _ => {
+            "the result was not computed from this value; each call of lazy() starts a new graph, so reuse the first \
+             one"
+        }
     };
     let is_known = reachable(&[Arc::clone(result)], |_| false).iter().any(|step| step.id == by.id);
     (!is_known).then(|| Error::Argument { operation: "gradient", why: why.into() })

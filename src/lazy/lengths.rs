@@ -131,7 +131,7 @@ fn factored(call: &Call, shapes: &[&Shape]) -> Result<Option<Shape>> {
 
 /// Returns the error for an array whose rank an operation does not accept.
 pub(super) fn wrong_rank(operation: &'static str, rank: usize) -> Error {
-    Error::Argument { operation, why: format!("an array of rank {rank} is none of the rank that it takes") }
+    Error::Argument { operation, why: format!("an array of rank {rank} is not supported") }
 }
 
 /// Returns the shape of a product of one axis with the last axis of an array of this rank.

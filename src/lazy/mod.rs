@@ -119,7 +119,7 @@ use crate::tensor::Tensor;
 /// A value of type `V` that is not computed yet. See the [module](crate::lazy).
 ///
 /// A clone is the same step of the same graph.
-#[must_use = "nothing is computed until `value`, `collect` or a program asks for it"]
+#[must_use = "nothing is computed until `value`, `collect` or a program is run"]
 pub struct Lazy<V> {
     node: Arc<Node>,
     of: PhantomData<fn() -> V>,
@@ -240,7 +240,7 @@ impl<V: Value> Lazy<V> {
     /// let day = CooTensor::new([2], vec![vec![1]], vec![3.0], 0.0)?;
     /// assert_eq!(program.run([x.is(&day), y.is(&day)])?.to_vec(&[])?, [0.0, 9.0]);
     /// let missing = program.run([x.is(&day)]).unwrap_err().to_string();
-    /// assert_eq!(missing, "run: input \"y\" is not bound: give its value to Program::run by is()");
+    /// assert_eq!(missing, "run: input \"y\" is not bound; pass its value to Program::run with is()");
     /// # Ok::<(), lacuna::Error>(())
     /// ```
     pub fn is(&self, value: &V) -> Feed {

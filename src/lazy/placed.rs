@@ -38,7 +38,7 @@ impl DeviceSource {
     }
 
     fn ranges(&self) -> Result<&'static dyn ByRanges> {
-        self.kind.by_ranges().ok_or_else(|| unlike("the value is not read in parts"))
+        self.kind.by_ranges().ok_or_else(|| unlike("the value is not read in chunks"))
     }
 }
 

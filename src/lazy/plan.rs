@@ -112,11 +112,11 @@ impl Plan {
         for feed in feeds {
             let Some(at) = self.steps.iter().position(|step| step.node.id == feed.node.id) else {
                 let told = feed.node.told();
-                return refused(format!("{told} is no input of this program: its results are not made from it"));
+                return refused(format!("{told} is not an input of this program; its results do not depend on it"));
             };
             let node = &self.steps[at].node;
             let Body::Input { lengths, .. } = &node.body else {
-                return refused(format!("{} is no input", node.told()));
+                return refused(format!("{} is not an input", node.told()));
             };
             if slots[at].is_some() {
                 return refused(format!("{} is bound twice", node.told()));
@@ -129,7 +129,7 @@ impl Plan {
                 Body::Constant(value) => *slot = Some(Arc::clone(value)),
                 Body::Input { .. } if slot.is_none() => {
                     return refused(format!(
-                        "{} is not bound: give its value to Program::run by is()",
+                        "{} is not bound; pass its value to Program::run with is()",
                         step.node.told()
                     ));
                 }
@@ -172,10 +172,7 @@ impl Plan {
         if let Ran::Apart(_, apart) = ran {
             return self.planned_again(apart).analyzed(given);
         }
-        Ok(format!(
-            "{}at once: {most} bytes at most, inputs and patterns that are shared included\n",
-            self.explained(&took)
-        ))
+        Ok(format!("{}peak memory: {most} bytes, including shared inputs and patterns\n", self.explained(&took)))
     }
 
     /// Returns the bytes of a value, 0 if the value does not exist yet.
@@ -336,7 +333,7 @@ fn check_lengths(node: &Node, lengths: &[Option<usize>], value: &Held) -> Result
     }
     let words = lengths.iter().map(|length| length.map_or("any".into(), |length| length.to_string()));
     let why =
-        format!("{} has shape [{}], and is bound to shape {found}", node.told(), words.collect::<Vec<_>>().join(", "));
+        format!("{} has shape [{}], but is bound to shape {found}", node.told(), words.collect::<Vec<_>>().join(", "));
     Err(Error::Argument { operation: "run", why })
 }
 

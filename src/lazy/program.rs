@@ -179,7 +179,7 @@ impl<V> Program<V> {
     ///     assert_eq!((sums, greatest), (day.sum(0)?, day.max(1)?));
     /// }
     /// let refused = program.run([x.is(&CsrTensor::full([2, 3], 0.0)?)]).unwrap_err().to_string();
-    /// assert_eq!(refused, "run: input \"x\" has shape [any, 2], and is bound to shape [2, 3]");
+    /// assert_eq!(refused, "run: input \"x\" has shape [any, 2], but is bound to shape [2, 3]");
     /// # Ok::<(), lacuna::Error>(())
     /// ```
     pub fn run(&self, feeds: impl IntoIterator<Item = Feed>) -> Result<V> {
@@ -280,7 +280,8 @@ impl<V> Program<V> {
     /// let day = CooTensor::new([2, 2], vec![vec![0, 1], vec![1, 1]], vec![-4.0, 3.0], 0.0)?;
     /// assert!(program.explain_analyze([x.is(&day)])?.contains(" ms, "));
     /// let again = program.explain_analyze([x.is(&(&day * 2.0))])?;
-    /// assert_eq!(again.lines().last(), Some("coordinates: not read, as the patterns are those of the run before"));
+    /// let last = "coordinates: not read, because the patterns are those of the previous run";
+    /// assert_eq!(again.lines().last(), Some(last));
     /// # Ok::<(), lacuna::Error>(())
     /// ```
     pub fn explain_analyze(&self, feeds: impl IntoIterator<Item = Feed>) -> Result<String> {
@@ -289,7 +290,7 @@ impl<V> Program<V> {
         let before = self.coordinate_reads();
         let told = self.plan.analyzed(slots)?;
         Ok(match self.coordinate_reads().saturating_sub(before) {
-            0 => told + "coordinates: not read, as the patterns are those of the run before\n",
+            0 => told + "coordinates: not read, because the patterns are those of the previous run\n",
             reads => format!("{told}coordinates: read {reads} times\n"),
         })
     }

@@ -111,7 +111,8 @@ impl Query {
     /// `Argument`: a step does not have exactly the entries that are read. Errors of the steps are also returned.
     pub fn new(plan: &Plan, fold: usize, steps: &[usize], read: usize, sides: &[(usize, Held)]) -> Result<Self> {
         let node = |at: usize| &plan.steps[at].node;
-        let bytes = |at: usize| node(at).kind.by_bytes().ok_or_else(|| unlike("it is no tensor of one element type"));
+        let bytes =
+            |at: usize| node(at).kind.by_bytes().ok_or_else(|| unlike("it is not a tensor of one element type"));
         let Body::Source(source) = &node(read).body else { return Err(unlike("it is not read")) };
         let reader = Reader { source: Arc::clone(source), kind: bytes(read)? };
         let operands = std::iter::once(read).chain(sides.iter().map(|(at, _)| *at));
@@ -119,7 +120,7 @@ impl Query {
         let place = |at: &usize| places.iter().position(|place| place == at);
         let of_step = |&at: &usize| {
             let inputs = plan.steps[at].inputs.iter().map(place).collect::<Option<Vec<_>>>();
-            Ok((Arc::clone(node(at)), inputs.ok_or_else(|| unlike("a step has an input that is none of them"))?))
+            Ok((Arc::clone(node(at)), inputs.ok_or_else(|| unlike("a step has an unknown input"))?))
         };
         let steps = steps.iter().map(of_step).collect::<Result<Vec<_>>>()?;
         let entries = source.checks().map_or(0, |(entries, _)| entries);
@@ -129,7 +130,7 @@ impl Query {
             sides.iter().map(|(at, value)| BroadcastOperand::new(node(*at), value)).collect::<Result<Vec<_>>>()?;
         let none = none_of(&reader, &header, has_gap, &steps, &mut sides)?;
         let folded = bytes(*places.last().unwrap_or(&read))?;
-        let kept = plan.view(fold).kept().ok_or_else(|| unlike("it is no fold"))?;
+        let kept = plan.view(fold).kept().ok_or_else(|| unlike("it is not a reduction"))?;
         let (shape, fold) = (source.shape().clone(), Arc::clone(node(fold)));
         let how = how(&fold, &none, folded)?;
         Ok(Query { fold, kept, shape, reader, sides, steps, has_gap, header, none, folded, how })
@@ -228,7 +229,7 @@ impl Query {
         }
         let pattern = self.folded.pattern(&self.shape, found.len(), &coords)?;
         of_states(&self.fold, &pattern, &self.none, states)
-            .unwrap_or_else(|| Err(unlike("it is no fold")))
+            .unwrap_or_else(|| Err(unlike("it is not a reduction")))
             .map_err(|cause| self.fold.error(cause))
     }
 }
@@ -246,7 +247,7 @@ fn none_of(
     values.extend(sides.iter().map(|_| None));
     let steps = steps.iter().map(|(node, inputs)| (&**node, &inputs[..]));
     let values = without_entries(steps, values, (1, sides), (reader.source.shape(), has_gap))?;
-    values.into_iter().next_back().flatten().map(|(_, none)| none).ok_or_else(|| unlike("there is nothing"))
+    values.into_iter().next_back().flatten().map(|(_, none)| none).ok_or_else(|| unlike("there is no value"))
 }
 
 /// Runs some steps on chunks of their inputs.
@@ -255,14 +256,14 @@ fn through(steps: &[(Arc<Node>, Vec<usize>)], mut values: Vec<Held>) -> Result<H
         let inputs: Vec<Held> = inputs.iter().map(|&input| Arc::clone(&values[input])).collect();
         values.push(node.run(&inputs)?);
     }
-    values.pop().ok_or_else(|| unlike("there is nothing"))
+    values.pop().ok_or_else(|| unlike("there is no value"))
 }
 
 /// Returns how a step reduces values.
 fn how(fold: &Node, none: &Held, kind: &dyn ByBytes) -> Result<How> {
-    let accumulator = fold.work().and_then(|work| work.accumulator).ok_or_else(|| unlike("it is no fold"))?;
+    let accumulator = fold.work().and_then(|work| work.accumulator).ok_or_else(|| unlike("it is not a reduction"))?;
     let gap = (!fold.args().is_stored()).then(|| kind.fill_bytes(none));
-    accumulator(fold.args(), gap.as_deref()).ok_or_else(|| unlike("it is no fold"))
+    accumulator(fold.args(), gap.as_deref()).ok_or_else(|| unlike("it is not a reduction"))
 }
 
 fn of_states(fold: &Node, pattern: &Held, none: &Held, states: States<'_>) -> Option<Result<Held>> {

@@ -87,7 +87,7 @@ impl Query {
         for (at, (node, inputs)) in self.steps().iter().enumerate() {
             let name = |input: usize| format!("t{}", inputs.get(input).copied().unwrap_or_default());
             let call = node.call().and_then(|call| call.said(None, &name));
-            let none = || unlike(&format!("{} has no text, by which workers are told of it", node.name));
+            let none = || unlike(&format!("{} does not have a textual form for workers", node.name));
             let _ = writeln!(text, "t{} = {}", at + sides.len() + 1, call.ok_or_else(none)?);
         }
         let _ = writeln!(text, "result = [t{}]", self.steps().len() + sides.len());

@@ -150,7 +150,7 @@ impl RewrittenGraph {
             return Arc::clone(node);
         }
         if node.is_slice() && self.cuts.get(&node.inputs[0].id) == Some(&node.id) {
-            self.told.push(format!("{} is before {}", words(node), node.inputs[0].name));
+            self.told.push(format!("{} is moved before {}", words(node), node.inputs[0].name));
             return self.of(&node.inputs[0]);
         }
         let inputs: Vec<Arc<Node>> = node.inputs.iter().map(|input| self.of(input)).collect();
@@ -249,11 +249,11 @@ fn cast_of(node: &Node, x: &Node) -> Option<[DType; 2]> {
 fn uncast(node: &Node, x: &Arc<Node>) -> Option<(Arc<Node>, String)> {
     let [from, to] = cast_of(node, x)?;
     if from == to {
-        return Some((Arc::clone(x), format!("{} is left out: it is of that type", words(node))));
+        return Some((Arc::clone(x), format!("{} is removed: the type does not change", words(node))));
     }
     let before = cast_of(x, x.inputs.first()?).filter(|_| !x.is_kept())?;
     let is_back = before == [to, from] && holds(from, to);
-    is_back.then(|| (Arc::clone(&x.inputs[0]), format!("{} and {} are left out", words(x), words(node))))
+    is_back.then(|| (Arc::clone(&x.inputs[0]), format!("{} and {} are removed", words(x), words(node))))
 }
 
 /// Returns whether a type holds all values of an integer type, so that a cast there and back keeps every value.
@@ -293,11 +293,11 @@ fn permuted(node: &Node, x: &Arc<Node>) -> Option<(Arc<Node>, String)> {
     let (first, then) = (order_of(x, inner)?, order_of(node, x)?);
     let axes: Vec<usize> = then.iter().map(|&axis| first[axis]).collect();
     if axes.iter().copied().eq(0..axes.len()) {
-        return Some((Arc::clone(inner), format!("{} and {} are left out", words(x), words(node))));
+        return Some((Arc::clone(inner), format!("{} and {} are removed", words(x), words(node))));
     }
     let order: Vec<isize> = axes.iter().map(|&axis| axis as isize).collect();
     let one = Call::of(&op::permute_axes, [Arg::Input(0), Arg::integers(&order)]);
-    let told = format!("{} and {} are permute_axes({axes:?})", words(x), words(node));
+    let told = format!("{} and {} are merged into permute_axes({axes:?})", words(x), words(node));
     Some((moved(inner, one, node)?, told))
 }
 
@@ -317,7 +317,7 @@ fn folded(node: &Node, x: &Arc<Node>) -> Option<(Arc<Node>, String)> {
     let mut axes: Vec<usize> = of_outer.chain(of_inner.iter().copied()).collect();
     axes.sort_unstable();
     axes.dedup();
-    let told = format!("{} of {} is over {axes:?}", words(node), words(x));
+    let told = format!("{} of {} is merged over {axes:?}", words(node), words(x));
     let call = work.call.with("axis", Arg::Axes(Axes::from(axes).with_keep_dims(inner.keeps_dims())));
     let shape = lengths::of_call(&call, &[of.shape.as_ref()?]);
     let again = Work { takes_chunks: takes_chunks(&call, of.shape.as_ref()), call, ..work.clone() };

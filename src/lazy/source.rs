@@ -53,7 +53,7 @@ pub(crate) trait Source: Send + Sync {
     /// Passes the entries of one partition in chunks. A chunk is a tensor of the entire shape, with the hash of each
     /// entry.
     fn share(&self, _: Part, _: &mut dyn FnMut(Held, Vec<u64>) -> Result<()>) -> Result<()> {
-        Err(Error::Argument { operation: "scan", why: format!("{} is not read in parts", self.told()) })
+        Err(Error::Argument { operation: "scan", why: format!("{} cannot be partitioned", self.told()) })
     }
 
     /// Returns the path of the file or folder, if there is one.
@@ -374,7 +374,7 @@ pub(super) struct OfPairs<A, B>(pub(super) PhantomData<fn() -> (A, B)>);
 impl<A: Value, B: Value> OfPairs<A, B> {
     /// Returns the pair of the results of `of` on the left values and on the right values.
     fn both(values: &[Held], of: impl Fn(&dyn ByRanges, &[Held]) -> Result<Held>) -> Result<Held> {
-        let whole = || Error::Argument { operation: "cut", why: "a result of several is taken whole".into() };
+        let whole = || Error::Argument { operation: "cut", why: "one of several results cannot be split".into() };
         let of_part = |number: usize, kind: &dyn Kind| {
             let parts: Vec<Held> = values.iter().map(|value| <(A, B)>::KIND.part(value, number)).collect();
             of(kind.by_ranges().ok_or_else(whole)?, &parts)

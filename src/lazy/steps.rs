@@ -389,7 +389,7 @@ impl<P: Pattern, T: Element> Lazy<Tensor<P, T>> {
 /// The stored entries of a lazy tensor.
 ///
 /// For a tensor, the view is [`Stored`](crate::Stored).
-#[must_use = "a view is looked at by its methods"]
+#[must_use = "a view does nothing until its methods are called"]
 #[derive(Debug, Clone)]
 pub struct LazyStored<P, T> {
     pub(super) x: Lazy<Tensor<P, T>>,

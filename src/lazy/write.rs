@@ -55,7 +55,7 @@ impl<V> Program<V> {
         match text.len() <= TEXT {
             true => Ok(text),
             false => {
-                let why = format!("the text has {} bytes, and one that is read at most {TEXT}", text.len());
+                let why = format!("the program has {} bytes; the limit is {TEXT} bytes", text.len());
                 Err(Error::Argument { operation: "to_text", why })
             }
         }
@@ -92,7 +92,10 @@ impl<'a> ProgramWriter<'a> {
     fn name(&self, at: usize) -> Result<String> {
         match self.lines[at] {
             Some(line) => Ok(format!("t{line}")),
-            None => Err(refused(&self.plan.steps[at].node, "several results at once have no text; ask for each")),
+            None => Err(refused(
+                &self.plan.steps[at].node,
+                "several results at once do not have a textual form; write each result",
+            )),
         }
     }
 
@@ -117,7 +120,9 @@ impl<'a> ProgramWriter<'a> {
             (Body::Constant(value), _) | (_, Some(value)) => node.kind.said(value),
             _ => None,
         };
-        value.ok_or_else(|| refused(node, "this tensor is too large or has a value without a text: make it an input"))
+        value.ok_or_else(|| {
+            refused(node, "this tensor is too large or has a value without a textual form; make it an input")
+        })
     }
 
     fn input(&mut self, node: &Node, name: &'a str, lengths: &[Option<usize>]) -> Result<String> {
@@ -125,10 +130,10 @@ impl<'a> ProgramWriter<'a> {
         let lengths = lengths.collect::<Vec<String>>().join(", ");
         let dtype = node.kind.dtype().map_or("", |dtype| dtype.name());
         if name.contains(char::is_control) || name.contains('"') {
-            return Err(refused(node, "the name of an input has neither quotes nor control characters in a text"));
+            return Err(refused(node, "the name of an input must not have quotes or control characters"));
         }
         if !self.inputs.insert(name) {
-            return Err(refused(node, &format!("two inputs are called {name:?}")));
+            return Err(refused(node, &format!("two inputs have the name {name:?}")));
         }
         Ok(format!("input(\"{name}\", \"{dtype}\", \"{}\", [{lengths}])", node.kind.format()))
     }
@@ -138,10 +143,10 @@ impl<'a> ProgramWriter<'a> {
         while let Body::Part(part) = of.node.body {
             (of, number) = (&self.plan.steps[of.inputs[0]], Some(number.unwrap_or(0) + part));
         }
-        let no_text = || refused(&of.node, "this step, or one of its arguments, has no text");
+        let no_text = || refused(&of.node, "this step or one of its arguments does not have a textual form");
         let call = of.node.call().ok_or_else(no_text)?;
         if call.args().iter().any(|arg| matches!(arg, Arg::Own(_))) {
-            return Err(refused(&of.node, "a closure has no text"));
+            return Err(refused(&of.node, "a closure does not have a textual form"));
         }
         let names = of.inputs.iter().map(|&input| self.name(input)).collect::<Result<Vec<String>>>()?;
         call.said(number, &|input| names.get(input).cloned().unwrap_or_default()).ok_or_else(no_text)

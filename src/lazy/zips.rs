@@ -44,9 +44,10 @@ use crate::tensor::Tensor;
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot stand beside a lazy `{X}` in an elementwise step",
-    label = "not a step or tensor of the same format and element type, nor an array or a number of that",
-    note = "`to_coo`, `to_csr` and `cast` make two alike; `scale` takes a vector of another kind, `matmul` a matrix"
+    message = "`{Self}` cannot be combined with a lazy `{X}` in an elementwise step",
+    label = "not a step or tensor of the same format and element type, and not an array or a number of that type",
+    note = "convert operands to the same type with `to_coo`, `to_csr` and `cast`; `scale` and `matmul` accept vectors \
+            and matrices of another kind"
 )]
 pub trait Beside<X: Steps>: Sealed {
     #[doc(hidden)]

@@ -411,11 +411,11 @@ operations! {
     outer_backward "x y upstream wrt?" Whole [product];
     kron_backward "x y upstream wrt?" Whole [product];
     matmul "x y" Product
-        [command(Matmul, "Product of two matrices, or of batches of them",
+        [command(Matmul, "Product of two matrices or batches of matrices",
             "tests/data/karate.mtx tests/data/karate.mtx\n\
              tests/data/karate.mtx tests/data/karate.mtx --semiring plus_pair --mask tests/data/karate.mtx")];
     einsum "spec tensors*" Whole
-        [command(Einsum, "A sum of products over named axes",
+        [command(Einsum, "Sum of products over labeled axes",
             "'ij,jk->ik' tests/data/karate.mtx tests/data/karate.mtx")];
     einsum_backward "spec tensors upstream wrt?" Whole [product];
     matmul_with "x y semiring? mask? complement?" Product;
@@ -436,7 +436,7 @@ operations! {
     pattern_sddmm_backward "x l r upstream wrt?" Whole [product];
     // Conversions, and elementwise functions with other arguments.
     prune "x" Each
-        [own_pattern command(Plain, "Drop the entries that are the fill",
+        [own_pattern command(Plain, "Remove the entries that are identical to the fill",
             "lacuna isnan tests/data/mauna_loa_co2.mtx -o missing.npz\nmissing.npz --all")];
     cast "x dtype" Each;
     with_fill "x fill" Each;
@@ -445,7 +445,7 @@ operations! {
     from_dense "x" Each [own_pattern];
     zeros_like "x" Each;
     isin "x members invert?" Each
-        [own_pattern command(Isin, "Which elements are members of a set", "tests/data/titanic.npz --values 0,13,14")];
+        [own_pattern command(Isin, "Which elements are in a set of values", "tests/data/titanic.npz --values 0,13,14")];
     clamp "x low high" Each;
     powi "x exponent" Each;
     powf "x exponent" Each;
@@ -474,7 +474,7 @@ operations! {
     block "rows" Whole;
     // Order and softmax.
     topk "x k axis?" Along
-        [stores command(Topk, "The greatest elements, along an axis", "tests/data/karate.mtx --k 2 --axis 1")];
+        [stores command(Topk, "Largest elements along an axis", "tests/data/karate.mtx --k 2 --axis 1")];
     topk_index "x k axis?" Along [stores];
     topk_backward "x upstream k axis?" Whole;
     argsort "x axis?" Along [stores];
@@ -493,15 +493,15 @@ operations! {
     take_backward "x upstream indices axis? mode?" Whole [linear];
     take_axis_backward "x upstream indices axis mode?" Whole [linear];
     concat "tensors axis?" Joined
-        [command(Join, "Tensors one behind the other on an axis",
+        [command(Join, "Concatenate tensors along an axis",
             "tests/data/karate.mtx tests/data/karate.mtx --axis 1")];
     stack "tensors axis?" Joined
-        [command(Join, "Tensors beside each other on a new axis",
+        [command(Join, "Stack tensors along a new axis",
             "tests/data/karate.mtx tests/data/karate.mtx --axis 0 -o both.npz")];
     concat_backward "tensors upstream axis? wrt?" Whole;
     stack_backward "tensors upstream axis? wrt?" Whole;
     slice "x slices" Moved
-        [command(Slice, "A part: of each axis a position or a range", "tests/data/karate.mtx '10:20,::2'")];
+        [command(Slice, "Select a position or a range on each axis", "tests/data/karate.mtx '10:20,::2'")];
     slice_backward "x upstream slices" Whole [linear];
     flip "x axis+?" Moved;
     flip_backward "x upstream axis+?" Whole [linear];
@@ -522,7 +522,7 @@ operations! {
     expand_dims "x axis+" Moved;
     expand_dims_backward "x upstream axis+" Whole [linear];
     transpose "x axes?" Moved
-        [command(Transpose, "The axes in another order", "tests/data/titanic.npz --axes 3,0,1,2")];
+        [command(Transpose, "Permute the axes", "tests/data/titanic.npz --axes 3,0,1,2")];
     transpose_backward "x upstream axes?" Whole [linear];
     permute_axes "x axes" Moved;
     move_axis "x from to" Moved;

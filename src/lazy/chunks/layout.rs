@@ -422,12 +422,12 @@ impl<'a> Layout<'a> {
         for (at, way) in &self.ways {
             let _ = match way {
                 Way::There => Ok(()),
-                Way::Read => writeln!(text, "chunks: %{at} is read whole"),
-                Way::Whole => writeln!(text, "chunks: %{at} from all of its inputs"),
-                Way::Ranges(stage) => writeln!(text, "chunks: %{at} in ranges of axis {}{}", stage.axis, of(stage)),
+                Way::Read => writeln!(text, "chunks: %{at} is read into memory"),
+                Way::Whole => writeln!(text, "chunks: %{at} from its entire inputs"),
+                Way::Ranges(stage) => writeln!(text, "chunks: %{at} in chunks of axis {}{}", stage.axis, of(stage)),
                 Way::Folded(stage) => {
                     let (of_operand, axis) = (stage.of, stage.axis);
-                    writeln!(text, "chunks: %{at} folds %{of_operand} in ranges of axis {axis}{}", of(stage))
+                    writeln!(text, "chunks: %{at} reduces %{of_operand} in chunks of axis {axis}{}", of(stage))
                 }
             };
         }
@@ -438,13 +438,13 @@ impl<'a> Layout<'a> {
 /// Returns the inputs of a stage as text.
 fn of(stage: &Stage) -> String {
     let leaf = |leaf: &Leaf| match leaf.share {
-        Share::Whole => format!("; %{} whole", leaf.at),
+        Share::Whole => format!("; %{} in memory", leaf.at),
         Share::Along(cut) => {
-            let range = format!("; %{} in ranges of axis {}", leaf.at, cut.axis);
+            let range = format!("; %{} in chunks of axis {}", leaf.at, cut.axis);
             match (cut.part_of(), cut.shift) {
-                (Some(part), _) => format!("{range} for {} to {}", part.start, part.end),
+                (Some(part), _) => format!("{range}, positions {} to {}", part.start, part.end),
                 (None, 0) => range,
-                (None, shift) => format!("{range} from {shift} on"),
+                (None, shift) => format!("{range}, from position {shift}"),
             }
         }
     };

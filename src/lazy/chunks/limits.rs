@@ -23,9 +23,9 @@ pub(super) const STATES: u64 = 4;
 const LEAST: u64 = 4 << 20;
 
 /// The advice for a value that is too large, and for a result that may take a fraction of the memory.
-const INSTEAD: &str = "raise --max-memory (Chunks::memory), or ask for what is smaller";
+const INSTEAD: &str = "raise --max-memory (Chunks::memory), or compute a smaller result";
 const OF_PART: &str =
-    "raise --max-memory (Chunks::memory), a quarter of which a step may make of a range, or ask for what is smaller";
+    "raise --max-memory (Chunks::memory), of which a chunk of a step may use a quarter, or compute a smaller result";
 
 /// The bytes that the user allows, and the bytes of computed values that are still needed.
 pub(super) struct Room {

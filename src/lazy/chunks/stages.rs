@@ -73,7 +73,7 @@ impl Run<'_> {
 
     fn read(&self, at: usize) -> Result<Held> {
         let bytes = self.layout.source(at).map_or(0, |source| source.bytes());
-        self.room.check("a file that is needed as a whole", bytes.into())?;
+        self.room.check("a file that must be in memory", bytes.into())?;
         self.plan.steps[at].node.run(&[])
     }
 
@@ -82,7 +82,7 @@ impl Run<'_> {
         let inputs: Vec<Held> = step.inputs.iter().filter_map(|&input| self.slots[input].clone()).collect();
         let were_there = step.inputs.iter().filter(|at| matches!(self.layout.ways.get(at), Some(Way::There)));
         let bytes = were_there.map(|&at| u128::from(self.bytes(at))).sum();
-        self.room.check("what this step takes as a whole", bytes)?;
+        self.room.check("the inputs of this step in memory", bytes)?;
         self.room.bounded(1, 1, || step.node.run(&inputs))
     }
 
@@ -94,7 +94,7 @@ impl Run<'_> {
             bytes += 2 * kind.bytes(part) as u128;
             done += kind.shape(part).get(stage.axis).map_or(0, |&length| length as u128);
             parts.push(Arc::clone(part));
-            let what = "the parts of this result, and all of it";
+            let what = "the chunks of this result together with the result";
             // The error reports the estimated size of the entire result, if the chunks so far are typical.
             let all = || bytes.saturating_mul(stage.length as u128) / done.max(1);
             self.room.check(what, bytes).or_else(|_| self.room.check(what, bytes.max(all())))
@@ -102,7 +102,7 @@ impl Run<'_> {
         match (&parts[..], kind.by_ranges()) {
             ([one], _) => Ok(Arc::clone(one)),
             (parts, Some(kind)) => kind.join(stage.axis, parts),
-            (_, None) => Err(Error::Argument { operation: "collect", why: "its parts cannot be joined".into() }),
+            (_, None) => Err(Error::Argument { operation: "collect", why: "its chunks cannot be joined".into() }),
         }
     }
 

@@ -206,7 +206,7 @@ impl<'s> Traversal<'s> {
 
     /// Rejects a range whose weight does not fit in memory. The error reports the weight of the heaviest bin.
     fn check(&self, weight: u64) -> Result<()> {
-        let what = "what stands at a few positions of the axis that is cut, and work on it,";
+        let what = "the smallest possible chunk, with the memory to process it,";
         let check = |weight: u64| self.run.room.check(what, 2 * u128::from(weight));
         check(weight).or_else(|_| check(self.weights.iter().copied().fold(weight, u64::max)))
     }
@@ -357,7 +357,7 @@ impl<'s> Traversal<'s> {
     /// Returns the value of a range, if there is one.
     fn checked(&mut self, found: Option<Held>, Ranged { range, weight }: &Ranged) -> Result<Held> {
         let node = &self.run.plan.steps[self.stage.of].node;
-        let missing = || Error::Argument { operation: node.name, why: "a range of it is not what it should be".into() };
+        let missing = || Error::Argument { operation: node.name, why: "a chunk of it is invalid".into() };
         let found = found.ok_or_else(missing)?;
         let grown = node.kind.bytes(&found) as u64 / weight.max(&(1 << 16));
         self.grown = Some(self.grown.unwrap_or(1).max(grown));

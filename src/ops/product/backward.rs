@@ -226,8 +226,8 @@ impl<'a, T: Element> Factor<'a, T> {
     fn whole(self) -> Result<Self> {
         match self {
             Factor::Array(Elements { lengths, held, elements, bytes }) if lengths != held => {
-                let view = ArrayViewD::from_shape(IxDyn(&held), &elements).expect("as many as are held");
-                let view = view.broadcast(IxDyn(&lengths)).expect("what is held is repeated");
+                let view = ArrayViewD::from_shape(IxDyn(&held), &elements).expect("one element per position");
+                let view = view.broadcast(IxDyn(&lengths)).expect("the elements are repeated");
                 guard::<T>("the elements in order", view.len() as u128, default_limit(bytes), "multiply in chunks")?;
                 let all: Vec<T> = alloc::collect(view.iter().copied())?;
                 Ok(Factor::Array(Elements { held: lengths.clone(), lengths, elements: Cow::Owned(all), bytes }))

@@ -294,5 +294,5 @@ pub(super) fn contracted_backward<T: Float>(
     let found = contract(spec, order, wholes, false, &mut notes)?;
     let gradient = found.whole.gradient_at(upstream)?;
     let gradients = undo(notes, found.number, gradient, count)?.into_iter().collect::<Option<_>>();
-    gradients.map_or_else(|| wrong("an operand has no part in the result".into()), Ok)
+    gradients.map_or_else(|| wrong("the result does not depend on an operand".into()), Ok)
 }

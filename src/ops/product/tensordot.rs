@@ -184,6 +184,6 @@ pub fn tensordot_backward<X: Operand<Elem: Float>, U: Operand<Elem = X::Elem>>(
         |gradient: Whole<X::Elem>, x: &ErasedOperand<'_, X::Elem>| X::restore(gradient.into_result(x, x.held_bytes())?);
     match (gradients.next(), gradients.next()) {
         (Some(dx), Some(dy)) => Ok((restored(dx, &x)?, restored(dy, &y)?)),
-        _ => wrong("an operand has no part in the result".into()),
+        _ => wrong("the result does not depend on an operand".into()),
     }
 }

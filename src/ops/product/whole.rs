@@ -196,7 +196,7 @@ impl<T: Ring> Whole<T> {
             Whole::Array(x) => {
                 check_result::<T>(shape, size_of_val(self.values()))?;
                 let shaped = x.clone().into_shape_with_order(IxDyn(shape));
-                Whole::Array(shaped.expect("there are as many positions"))
+                Whole::Array(shaped.expect("the number of positions is the same"))
             }
         })
     }

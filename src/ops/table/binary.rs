@@ -16,16 +16,16 @@ macro_rules! __binary {
         $make! {
             $($with)*
             add: Add, Element -> same [add_backward] "Returns the sum of two operands."
-                command(Zip, "Sum of two tensors, element by element", "tests/data/karate.mtx tests/data/karate.mtx");
+                command(Zip, "Elementwise sum of two tensors", "tests/data/karate.mtx tests/data/karate.mtx");
             sub: Sub, Numeric -> same [sub_backward] "Returns the difference of two operands."
-                command(Zip, "Difference of two tensors, element by element", "tests/data/karate.mtx 1");
+                command(Zip, "Elementwise difference of two tensors", "tests/data/karate.mtx 1");
             mul: Mul, Element -> same [mul_backward] "Returns the product of two operands, element by element."
-                command(Zip, "Product of two tensors, element by element", "tests/data/karate.mtx -2.5");
+                command(Zip, "Elementwise product of two tensors", "tests/data/karate.mtx -2.5");
             mul_nonzero: MulNonzero, Element -> same [= mul_backward]
                 "Returns the product of two operands where the left one is not zero, and 0 elsewhere.";
             div: Div, Numeric -> same [div_backward]
                 "Returns the quotient of two operands; integers are truncated toward zero."
-                command(Zip, "Quotient of two tensors, element by element", "tests/data/karate.mtx 2");
+                command(Zip, "Elementwise quotient of two tensors", "tests/data/karate.mtx 2");
             rem: Rem, Remainder -> same []
                 "Returns the remainder of truncated division, with the sign of the left operand.";
             rem_euclid: RemEuclid, Remainder -> same [] "Returns the nonnegative remainder.";

@@ -26,108 +26,108 @@ macro_rules! __folds {
             [$($arguments)*]
             any(Axes) [Element -> bool] [truth] [fold any::Any] [any_backward() Element any_zeros linear] everywhere
                 "Returns whether any element is nonzero, over the given axes."
-                command(Reduce, "Whether any element is not zero, over axes", "tests/data/titanic.npz --axis 3");
+                command(Reduce, "Whether any element is nonzero, over axes", "tests/data/titanic.npz --axis 3");
             count_nonzero(Axes) [Element -> u64] [truth] [fold count_nonzero::CountNonzero] [] everywhere
                 "Returns the number of nonzero elements over the given axes."
-                command(Fold, "How many elements are not zero, over axes", "tests/data/mauna_loa_co2.mtx --axis 1");
+                command(Fold, "Number of nonzero elements over axes", "tests/data/mauna_loa_co2.mtx --axis 1");
             all(Axes) [Element -> bool] [truth] [fold all::All] [] everywhere
                 "Returns whether all elements are nonzero, over the given axes."
-                command(Fold, "Whether all elements are not zero, over axes", "tests/data/titanic.npz --axis 3");
+                command(Fold, "Whether all elements are nonzero, over axes", "tests/data/titanic.npz --axis 3");
             sum(Axes) [Ring -> sum] [sums] [fold Totals(sum::Sum::<false>)]
                 [sum_backward() Real real_zeros linear] tensors
                 "Returns the exact sum over the given axes, rounded once."
-                command(Fold, "Sum, rounded once, over axes", "tests/data/karate.mtx --axis 1");
+                command(Fold, "Correctly rounded sum over axes", "tests/data/karate.mtx --axis 1");
             mean(Axes) [Ring -> mean] [sums] [fold Totals(sum::Mean::<false>)]
                 [mean_backward() Real real_zeros linear] tensors
                 "Returns the mean over the given axes."
-                command(Fold, "Mean, rounded once, over axes", "tests/data/titanic.npz --axis 3");
+                command(Fold, "Correctly rounded mean over axes", "tests/data/titanic.npz --axis 3");
             prod(Axes) [Ring -> sum] [sums] [whole] [prod_backward() Real values formula] everywhere
                 "Returns the product over the given axes."
-                command(Fold, "Product, over axes", "tests/data/titanic.npz --axis 3 --stored-only");
+                command(Fold, "Product over axes", "tests/data/titanic.npz --axis 3 --stored-only");
             nanprod(Axes) [Float -> element] [floats] [whole] [nanprod_backward() Float float_values formula] everywhere
                 "Returns the product over the given axes, ignoring NaN."
-                command(Fold, "Product without the NaNs, over axes",
+                command(Fold, "Product over axes, ignoring NaN",
                     "tests/data/mauna_loa_co2.mtx --axis 1 --stored-only");
             min(Axes) [Real -> element] [order] [fold extreme::Extreme::<false, false>]
                 [min_backward() Real values shares] everywhere
                 "Returns the smallest element over the given axes."
-                command(Fold, "The least element, over axes", "tests/data/titanic.npz --axis 0,1");
+                command(Fold, "Smallest element over axes", "tests/data/titanic.npz --axis 0,1");
             max(Axes) [Real -> element] [order] [fold extreme::Extreme::<true, false>]
                 [max_backward() Real values shares] everywhere
                 "Returns the largest element over the given axes."
-                command(Fold, "The greatest element, over axes", "tests/data/titanic.npz --axis 0,1");
+                command(Fold, "Largest element over axes", "tests/data/titanic.npz --axis 0,1");
             argmin(Axes) [Real -> u64] [wide] [whole] [] everywhere
                 "Returns the position of the smallest element over the given axes."
-                command(Fold, "Where the least element stands, over axes", "tests/data/karate.mtx --axis 1");
+                command(Fold, "Position of the smallest element over axes", "tests/data/karate.mtx --axis 1");
             argmax(Axes) [Real -> u64] [wide] [whole] [] everywhere
                 "Returns the position of the largest element over the given axes."
-                command(Fold, "Where the greatest element stands, over axes", "tests/data/karate.mtx --axis 1");
+                command(Fold, "Position of the largest element over axes", "tests/data/karate.mtx --axis 1");
             nansum(Axes) [Float -> element] [floats] [fold Totals(sum::Sum::<true>)]
                 [nansum_backward() Float float_values shares] everywhere
                 "Returns the exact sum over the given axes, ignoring NaN."
-                command(Fold, "Sum without the NaNs, over axes", "tests/data/mauna_loa_co2.mtx --axis 0");
+                command(Fold, "Sum over axes, ignoring NaN", "tests/data/mauna_loa_co2.mtx --axis 0");
             nanmean(Axes) [Float -> element] [floats] [fold Totals(sum::Mean::<true>)]
                 [nanmean_backward() Float float_values shares] everywhere
                 "Returns the mean over the given axes, ignoring NaN."
-                command(Fold, "Mean without the NaNs, over axes",
+                command(Fold, "Mean over axes, ignoring NaN",
                     "tests/data/mauna_loa_co2.mtx --axis 1 --stored-only");
             nanmin(Axes) [Float -> element] [float_order] [fold extreme::Extreme::<false, true>]
                 [nanmin_backward() Float float_values shares] everywhere
                 "Returns the smallest element over the given axes, ignoring NaN."
-                command(Fold, "The least element that is not NaN, over axes",
+                command(Fold, "Smallest element over axes, ignoring NaN",
                     "tests/data/mauna_loa_co2.mtx --axis 1 --stored-only");
             nanmax(Axes) [Float -> element] [float_order] [fold extreme::Extreme::<true, true>]
                 [nanmax_backward() Float float_values shares] everywhere
                 "Returns the largest element over the given axes, ignoring NaN."
-                command(Fold, "The greatest element that is not NaN, over axes",
+                command(Fold, "Largest element over axes, ignoring NaN",
                     "tests/data/mauna_loa_co2.mtx --axis 1");
             nanargmin(Axes) [Float -> u64] [float_wide] [whole] [] everywhere
                 "Returns the position of the smallest element, ignoring NaN."
-                command(Fold, "Where the least element that is not NaN stands, over axes",
+                command(Fold, "Position of the smallest element over axes, ignoring NaN",
                     "tests/data/mauna_loa_co2.mtx --axis 1");
             nanargmax(Axes) [Float -> u64] [float_wide] [whole] [] everywhere
                 "Returns the position of the largest element, ignoring NaN."
-                command(Fold, "Where the greatest element that is not NaN stands, over axes",
+                command(Fold, "Position of the largest element over axes, ignoring NaN",
                     "tests/data/mauna_loa_co2.mtx --axis 1");
             var(Var) [Ring -> deviation] [sums] [passes] [var_backward() Real values formula] tensors
                 "Returns the variance over the given axes."
-                command(Var, "Variance, over axes", "tests/data/titanic.npz --axis 3 --ddof 1");
+                command(Var, "Variance over axes", "tests/data/titanic.npz --axis 3 --ddof 1");
             std(Var) [Ring -> deviation] [sums] [passes] [std_backward() Real values formula] tensors
                 "Returns the standard deviation over the given axes."
-                command(Var, "Standard deviation, over axes", "tests/data/titanic.npz --axis 3");
+                command(Var, "Standard deviation over axes", "tests/data/titanic.npz --axis 3");
             nanvar(Var) [Float -> element] [floats] [passes] [nanvar_backward() Float float_values formula] everywhere
                 "Returns the variance over the given axes, ignoring NaN."
-                command(Var, "Variance without the NaNs, over axes",
+                command(Var, "Variance over axes, ignoring NaN",
                     "tests/data/mauna_loa_co2.mtx --axis 1 --stored-only");
             nanstd(Var) [Float -> element] [floats] [passes] [nanstd_backward() Float float_values formula] everywhere
                 "Returns the standard deviation over the given axes, ignoring NaN."
-                command(Var, "Standard deviation without the NaNs, over axes", "tests/data/mauna_loa_co2.mtx --axis 1");
+                command(Var, "Standard deviation over axes, ignoring NaN", "tests/data/mauna_loa_co2.mtx --axis 1");
             median(Nanmedian) [Real -> median] [medians] [middle QuantileRanks::median]
                 [median_backward() Real values shares] everywhere
                 "Returns the median over the given axes."
-                command(Median, "Median, over axes", "tests/data/titanic.npz --axis 1,2,3");
+                command(Median, "Median over axes", "tests/data/titanic.npz --axis 1,2,3");
             nanmedian(Nanmedian) [Real -> median] [medians] [middle QuantileRanks::nanmedian]
                 [nanmedian_backward() Real values shares] everywhere
                 "Returns the median over the given axes, ignoring NaN."
-                command(Median, "Median without the NaNs, over axes",
+                command(Median, "Median over axes, ignoring NaN",
                     "tests/data/mauna_loa_co2.mtx --axis 1 --stored-only");
             quantile(Quantile, q) [Real -> median] [medians] [passes]
                 [quantile_backward(q) Real values shares] everywhere
                 "Returns the quantile at `q` over the given axes."
-                command(Quantile, "Quantile, over axes", "tests/data/titanic.npz --axis 3 --q 0.9");
+                command(Quantile, "Quantile over axes", "tests/data/titanic.npz --axis 3 --q 0.9");
             nanquantile(Quantile, q) [Real -> median] [medians] [passes]
                 [nanquantile_backward(q) Real values shares] everywhere
                 "Returns the quantile at `q` over the given axes, ignoring NaN."
-                command(Quantile, "Quantile without the NaNs, over axes",
+                command(Quantile, "Quantile over axes, ignoring NaN",
                     "tests/data/mauna_loa_co2.mtx --axis 1 --q 0.9 --stored-only");
             norm(Norm) [Float -> element] [floats] [folds norm::accumulator]
                 [norm_backward() Float float_values formula] everywhere
                 "Returns the norm over the given axes."
-                command(Norm, "Norm, over axes", "tests/data/karate.mtx --axis 1 --ord 1");
+                command(Norm, "Norm over axes", "tests/data/karate.mtx --axis 1 --ord 1");
             logsumexp(Axes) [Float -> element] [floats] [passes]
                 [logsumexp_backward() Float float_values formula] everywhere
                 "Returns the logarithm of the sum of the exponentials over the given axes."
-                command(Fold, "Logarithm of the sum of the exponentials, over axes", "tests/data/karate.mtx --axis 1");
+                command(Fold, "Logarithm of the sum of exponentials over axes", "tests/data/karate.mtx --axis 1");
         }
     };
 }

@@ -18,7 +18,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         "sum" => x.sum(1),
         "nanmedian" => x.stored().nanmedian(1),
         "chain" => ((x.abs() * 2.0).sqrt() - x.square()).sum(1),
-        other => return Err(format!("{other} is no question").into()),
+        other => return Err(format!("{other} is not a query").into()),
     };
     Ok(write(answer, &rows.on(engine).collect()?, &options)?)
 }

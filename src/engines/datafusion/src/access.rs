@@ -41,7 +41,9 @@ impl Token {
     pub(crate) fn new(text: &str) -> std::result::Result<Self, String> {
         let text = text.trim();
         if text.len() < SHORTEST || !text.bytes().all(|byte| byte.is_ascii_graphic()) {
-            return Err(format!("a token has {SHORTEST} or more letters, digits or signs of ASCII, and no blanks"));
+            return Err(format!(
+                "a token must have at least {SHORTEST} ASCII letters, digits or punctuation characters, and no spaces"
+            ));
         }
         let mut value = HeaderValue::from_str(&format!("Bearer {text}")).map_err(|error| error.to_string())?;
         value.set_sensitive(true);
@@ -67,11 +69,11 @@ impl Access {
     /// Rejects an address outside this machine without token and TLS.
     pub(crate) fn check(&self, url: &Url) -> std::result::Result<(), String> {
         match url.scheme() {
-            "https" if self.authority.is_none() => Err(format!("{url}: https needs the authority that signed")),
-            "http" if !is_loopback(url) => Err(format!("{url}: beyond this machine workers are asked by https")),
+            "https" if self.authority.is_none() => Err(format!("{url}: https requires the certificate authority")),
+            "http" if !is_loopback(url) => Err(format!("{url}: workers on other machines require https")),
             "https" if !is_loopback(url) && self.token.is_none() => Err(format!("{url}: a token is missing")),
             "http" | "https" => Ok(()),
-            _ => Err(format!("{url}: addresses begin with http:// or https://")),
+            _ => Err(format!("{url}: addresses must begin with http:// or https://")),
         }
     }
 }

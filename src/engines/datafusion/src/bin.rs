@@ -15,7 +15,7 @@ use crate::median::Wanted;
 use crate::table::bytes_type;
 
 fn wrong() -> DataFusionError {
-    exec_datafusion_err!("lacuna: bytes are no values")
+    exec_datafusion_err!("lacuna: the bytes are not values")
 }
 
 /// The function `lacuna_bin` of the coordinates on the kept axes, the value and the searched prefixes. The prefixes are

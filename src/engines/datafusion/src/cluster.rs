@@ -97,7 +97,7 @@ impl Cluster {
     pub fn connect(addresses: impl IntoIterator<Item = impl AsRef<str>>) -> Result<Self> {
         let url = |address: &str| match Url::parse(address) {
             Ok(url) if matches!(url.scheme(), "http" | "https") && url.has_host() && url.path() == "/" => Ok(url),
-            _ => Err(refused(format!("{address:?} is no address of a worker, as http://127.0.0.1:8080"))),
+            _ => Err(refused(format!("{address:?} is not the address of a worker, such as http://127.0.0.1:8080"))),
         };
         let workers = addresses.into_iter().map(|address| url(address.as_ref())).collect::<Result<Vec<_>>>()?;
         if workers.is_empty() {
@@ -207,7 +207,7 @@ impl Cluster {
             Either::Right((silent, attempt)) => {
                 attempt.abort();
                 let within = self.deadline;
-                let why = format!("nothing came within {within:?}; a longer deadline or more workers help");
+                let why = format!("no answer within {within:?}; set a longer deadline or start more workers");
                 Err(Failure::Again(why + &told(&silent)))
             }
         }
@@ -247,13 +247,13 @@ impl Cluster {
             let workers = self.workers(channels, self.silence()).await;
             if !workers.refused.is_empty() {
                 let refused = workers.refused.join(", ");
-                return Err(Failure::Never(format!("a worker may not be asked ({refused})")));
+                return Err(Failure::Never(format!("a worker cannot be used ({refused})")));
             }
             match workers.living.is_empty() {
                 false => return Ok(workers.living),
                 true if workers.are_late => tokio::time::sleep(Duration::from_millis(50)).await,
                 true => {
-                    let why = "start them, or give their addresses";
+                    let why = "start workers, or pass their addresses";
                     return Err(Failure::Again(format!("no worker answers ({}); {why}", workers.silent.join(", "))));
                 }
             }
@@ -270,7 +270,7 @@ impl Cluster {
                 Ok(()) => workers.living.push(url.clone()),
                 Err(Silence::Late) => {
                     workers.are_late = true;
-                    workers.silent.push(format!("{url}: silence"));
+                    workers.silent.push(format!("{url}: no answer"));
                 }
                 Err(Silence::None(why)) => workers.silent.push(format!("{url}: {why}")),
                 Err(Silence::Refused(why)) => workers.refused.push(format!("{url}: {why}")),
@@ -327,7 +327,7 @@ async fn answers(channels: Arc<Channels>, url: Url, soon: Duration) -> std::resu
     };
     match tokio::time::timeout(soon, asked).await {
         Ok(Ok(info)) if info.version == VERSION => Ok(()),
-        Ok(Ok(info)) => Err(Silence::None(format!("it is of version {:?}, not {VERSION}", info.version))),
+        Ok(Ok(info)) => Err(Silence::None(format!("its version is {:?}, not {VERSION}", info.version))),
         Ok(Err(error)) => Err(reason(&error)),
         Err(_) => Err(Silence::Late),
     }
@@ -395,11 +395,11 @@ impl Runs for Cluster {
     fn takes(&self, query: &Query) -> std::result::Result<(), Reason> {
         let asked = Asked::of(query).map_err(|error| Reason(error.to_string()))?;
         if query.sides().iter().map(|side| side.bytes().len()).sum::<usize>() > MOST_BESIDE {
-            return Err(Reason(format!("its operands beside the file take more than {MOST_BESIDE} bytes")));
+            return Err(Reason(format!("its operands in memory take more than {MOST_BESIDE} bytes")));
         }
         match asked.encoded_len() <= MOST {
             true => Ok(()),
-            false => Err(Reason("its steps are too long a text for workers".into())),
+            false => Err(Reason("the textual form of its steps is too long for workers".into())),
         }
     }
 

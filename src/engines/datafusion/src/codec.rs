@@ -69,13 +69,13 @@ impl PhysicalExtensionCodec for Codec {
         _: &TaskContext,
         _: &dyn PhysicalProtoConverterExtension,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let said = ScanSaid::decode(bytes).map_err(|_| wrong("bytes are no scan"))?;
+        let said = ScanSaid::decode(bytes).map_err(|_| wrong("the bytes are not a scan"))?;
         if !inputs.is_empty() || !(1..=PARTS).contains(&said.parts) {
-            return Err(wrong("it is no scan"));
+            return Err(wrong("it is not a scan"));
         }
         let sides = said.sides.iter().map(SideSaid::side).collect::<Result<Vec<_>>>()?;
         if !sides.iter().map(Side::width).eq(self.0.query.side_widths()) {
-            return Err(wrong("the operands beside what is read are not those of its steps"));
+            return Err(wrong("the operands differ from the operands of its steps"));
         }
         let entries = Entries::new(self.0.query.reader().clone(), sides, said.parts as usize, said.memory)
             .checked(said.is_checked);
@@ -89,7 +89,7 @@ impl PhysicalExtensionCodec for Codec {
         bytes: &mut Vec<u8>,
         _: &dyn PhysicalProtoConverterExtension,
     ) -> Result<()> {
-        let scan = node.downcast_ref::<Scan>().ok_or_else(|| wrong("no worker knows this step"))?;
+        let scan = node.downcast_ref::<Scan>().ok_or_else(|| wrong("workers do not support this step"))?;
         let (parts, memory, columns, is_checked) = scan.said();
         let parts = u32::try_from(parts).map_err(|_| wrong("there are too many parts"))?;
         let columns = columns.iter().map(|&column| column as u32).collect();

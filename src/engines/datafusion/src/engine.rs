@@ -221,7 +221,7 @@ impl Runs for DataFusion {
     }
 }
 
-const OTHERS: &str = "its answer is not made of the entries that there are";
+const OTHERS: &str = "its answer was computed from other entries";
 
 /// Returns the value of a streaming reduction. An answer is accepted only if it covers all entries.
 fn value<R: Runs>(runs: &R, query: Query, expected: (u64, u64)) -> Result<Held> {
@@ -272,11 +272,11 @@ fn layout<R: Runs>(runs: &R, plan: &Plan, slots: &[Option<Held>]) -> (Vec<Region
 /// Rejects a file that is read into memory and exceeds the limit.
 fn check<R: Runs>(runs: &R, plan: &Plan, at: usize) -> Result<()> {
     let bytes = plan.view(at).source().map_or(0, |source| source.bytes());
-    let instead = "raise the memory of the engine, or ask for a fold of it";
+    let instead = "raise the memory of the engine, or compute a reduction";
     match bytes <= runs.memory() {
         true => Ok(()),
         false => {
-            let what = "what is read for a step that DataFusion is not asked for";
+            let what = "the input of a step outside DataFusion";
             Err(Error::TooLarge { what, bytes: bytes.into(), limit: runs.memory(), instead })
         }
     }
@@ -329,16 +329,16 @@ pub(crate) fn explain<R: Runs>(runs: &R, plan: &Plan, slots: &[Option<Held>]) ->
         let order = region.query.as_ref().and_then(|query| query.order());
         let passes = order.map_or(String::new(), |order| {
             format!(
-                ", up to {FEW} values of a group gathered, of others counts, in at most {} passes",
+                ", groups of up to {FEW} values collected, larger groups counted, in at most {} passes",
                 order.words() + 1
             )
         });
-        let beside = region.sides().iter().map(|side| format!(", beside %{side} in memory")).collect::<String>();
+        let beside = region.sides().iter().map(|side| format!(", with %{side} in memory")).collect::<String>();
         let _ = writeln!(text, "{name}: %{fold} from %{read} {places}{beside}, grouped by axes {axes:?}{passes}");
     }
     for (at, Reason(why)) in refused {
         let _ = match plan.view(at).source() {
-            Some(_) => writeln!(text, "threads: %{at} is read whole"),
+            Some(_) => writeln!(text, "threads: %{at} is read into memory"),
             None => writeln!(text, "threads: %{at}, as {why}"),
         };
     }

@@ -91,7 +91,7 @@ impl Seen {
 
     /// Parses the bytes of a group: the entries that were read, and the accumulator of the reduction.
     pub(crate) fn of_group(bytes: &[u8]) -> Result<(Seen, &[u8])> {
-        let (words, state) = bytes.split_at_checked(16).ok_or_else(|| broken("a state is too short"))?;
+        let (words, state) = bytes.split_at_checked(16).ok_or_else(|| broken("an accumulator is too short"))?;
         let [entries, hash] =
             [0, 8].map(|at| words[at..at + 8].iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte)));
         Ok((Seen { entries, hash }, state))
@@ -114,29 +114,29 @@ struct Groups {
 
 impl Groups {
     fn resize(&mut self, groups: usize) -> Result<()> {
-        self.partial.resize(groups).map_err(|_| broken("no memory for so many groups"))?;
+        self.partial.resize(groups).map_err(|_| broken("not enough memory for the groups"))?;
         self.seen.resize(groups.max(self.seen.len()), Seen::default());
         Ok(())
     }
 
     fn add(&mut self, columns: &[ArrayRef], groups: &[usize]) -> Result<()> {
-        let [values, hashes] = columns else { return Err(broken("a fold takes two columns")) };
+        let [values, hashes] = columns else { return Err(broken("a reduction requires two columns")) };
         for (&group, &hash) in groups.iter().zip(hashes.as_primitive::<UInt64Type>().values()) {
             self.seen[group].add(Seen { entries: 1, hash })?;
         }
         match self.partial.add(bytes_of(values)?, groups) {
             true => Ok(()),
-            false => Err(broken("bytes are no values")),
+            false => Err(broken("the bytes are not values")),
         }
     }
 
     fn merge(&mut self, states: &ArrayRef, groups: &[usize]) -> Result<()> {
         let states = states.as_binary::<i64>();
         for (bytes, &group) in states.iter().zip(groups) {
-            let (seen, state) = Seen::of_group(bytes.ok_or_else(|| broken("a state is missing"))?)?;
+            let (seen, state) = Seen::of_group(bytes.ok_or_else(|| broken("an accumulator is missing"))?)?;
             self.seen[group].add(seen)?;
             if !self.partial.merge(group, state) {
-                return Err(broken("bytes are no state"));
+                return Err(broken("the bytes are not an accumulator"));
             }
         }
         Ok(())
@@ -156,7 +156,7 @@ impl Groups {
         let Some(order) = self.query.query.order() else { return Ok(bytes) };
         let (seen, state) = Seen::of_group(&bytes)?;
         let gaps = self.query.query.extent().saturating_sub(seen.entries.into());
-        let answer = median::answer(gaps, order, state).ok_or_else(|| broken("bytes are no state"))?;
+        let answer = median::answer(gaps, order, state).ok_or_else(|| broken("the bytes are not an accumulator"))?;
         Ok([&bytes[..bytes.len() - state.len()], &answer].concat())
     }
 
@@ -189,7 +189,7 @@ impl Groups {
 }
 
 fn refuse_filter(filter: Option<&BooleanArray>) -> Result<()> {
-    filter.map_or(Ok(()), |_| Err(broken("a fold has no filter")))
+    filter.map_or(Ok(()), |_| Err(broken("a reduction does not support a filter")))
 }
 
 impl GroupsAccumulator for Groups {
@@ -215,7 +215,7 @@ impl GroupsAccumulator for Groups {
 
     fn merge_batch(&mut self, states: &[ArrayRef], groups: &[usize], count: usize) -> Result<()> {
         self.resize(count)?;
-        let [states] = states else { return Err(broken("a state is one column")) };
+        let [states] = states else { return Err(broken("an accumulator must be one column")) };
         self.merge(states, groups)
     }
 
@@ -261,7 +261,7 @@ impl Accumulator for One {
     }
 
     fn merge_batch(&mut self, states: &[ArrayRef]) -> Result<()> {
-        let [states] = states else { return Err(broken("a state is one column")) };
+        let [states] = states else { return Err(broken("an accumulator must be one column")) };
         self.0.merge(states, &vec![0; states.len()])
     }
 }

@@ -113,7 +113,7 @@ impl Shared {
     }
 
     pub(crate) fn order(&self) -> Result<&dyn RankSearch> {
-        self.query.order().ok_or_else(|| DataFusionError::Internal("lacuna: it is no median".into()))
+        self.query.order().ok_or_else(|| DataFusionError::Internal("lacuna: it is not a median".into()))
     }
 }
 

@@ -44,8 +44,8 @@ pub(crate) async fn keys(
 ) -> Result<Vec<Option<[u64; 2]>>> {
     let (mut keys, mut targets) = (vec![None; found.len()], Vec::new());
     for (group, one) in found.iter().enumerate() {
-        let (census, middle) =
-            Census::of_answer(&one.state).ok_or_else(|| exec_datafusion_err!("lacuna: a state is no count"))?;
+        let (census, middle) = Census::of_answer(&one.state)
+            .ok_or_else(|| exec_datafusion_err!("lacuna: an accumulator is not a count"))?;
         let gaps = extent.saturating_sub(one.count.into());
         keys[group] = match Span::of(gaps, order, &census) {
             None => None,
@@ -153,11 +153,11 @@ async fn narrow(passes: &Passes<'_>, found: &[Found], targets: &mut [Target], bi
     let mut groups = targets.chunk_by_mut(|one, other| one.group == other.group);
     let mut take = |coords: &[u64], bins: &[Bin]| {
         let of_group = groups.next().filter(|targets| found[targets[0].group].coords == coords);
-        let of_group = of_group.ok_or_else(|| missing("a pass met other groups than those that are looked at"))?;
+        let of_group = of_group.ok_or_else(|| missing("a pass found other groups than expected"))?;
         of_group.iter_mut().try_for_each(|target| within(bins, bits, target))
     };
     passes.bins(&looks, &mut take).await?;
-    groups.next().map_or(Ok(()), |_| Err(missing("a pass met nothing of a group")))
+    groups.next().map_or(Ok(()), |_| Err(missing("a pass found no values of a group")))
 }
 
 fn missing(what: &str) -> DataFusionError {
@@ -170,14 +170,14 @@ fn within(bins: &[Bin], bits: Bits, target: &mut Target) -> Result<()> {
     let mine = || bins.iter().filter(|bin| bits.prefix(bin.key) == target.prefix);
     let all = mine().try_fold(0, |all: u64, bin| all.checked_add(bin.count));
     if all != Some(target.count) {
-        return Err(missing(&format!("a pass counted {all:?} values where {} are", target.count)));
+        return Err(missing(&format!("a pass counted {all:?} values, expected {}", target.count)));
     }
     let mut before = 0;
     let bin = mine().find(|bin| {
         before += bin.count;
         target.rank < before
     });
-    let &Bin { key, count } = bin.ok_or_else(|| missing("a rank is beyond all values"))?;
+    let &Bin { key, count } = bin.ok_or_else(|| missing("a rank exceeds the number of values"))?;
     (target.rank, target.prefix, target.count) = (target.rank - (before - count), key, count);
     Ok(())
 }

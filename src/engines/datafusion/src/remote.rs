@@ -85,7 +85,7 @@ impl FileSaid {
     fn of(reader: &Reader) -> lacuna::Result<Self> {
         let said = reader.checks().zip(reader.said());
         let ((entries, hash), (dtype, checksum)) =
-            said.ok_or_else(|| refused("the file does not tell what is in it"))?;
+            said.ok_or_else(|| refused("the file does not describe its contents"))?;
         let shape = reader.shape().iter().map(|&length| length as u64).collect();
         let fill = reader.fill()?.to_string();
         Ok(FileSaid { shape, dtype: dtype.name().into(), fill, entries, hash, checksum })
@@ -103,7 +103,7 @@ impl FileSaid {
         ];
         let unlike = facts.into_iter().find(|(_, own, asked)| own != asked);
         let told = unlike.map(|(what, own, asked)| format!("its {what} is {own}, not {asked}"));
-        told.or_else(|| (self != asked).then(|| "what it says of itself is not the same".into()))
+        told.or_else(|| (self != asked).then(|| "its description differs".into()))
     }
 }
 
@@ -121,10 +121,10 @@ impl Asked {
     pub(crate) fn of(query: &dyn Asks) -> lacuna::Result<Self> {
         let Told { dtype, chain, sides, fold: Folding { name, is_stored, order }, has_gap } = query.told()?;
         let reader = query.reader();
-        let path = full(reader.path().ok_or_else(|| refused("what is read is no file"))?)?;
+        let path = full(reader.path().ok_or_else(|| refused("the source is not a file"))?)?;
         // A missing file is reported before any worker is contacted.
         path.metadata()?;
-        let path = path.to_str().ok_or_else(|| refused("the name of the file is no UTF-8"))?.to_string();
+        let path = path.to_str().ok_or_else(|| refused("the name of the file is not UTF-8"))?.to_string();
         Ok(Asked {
             path,
             dtype: dtype.name().into(),
@@ -143,7 +143,7 @@ impl Asked {
 
     /// Describes the first difference of a file from the requested file, if any.
     fn unlike(&self, reader: &Reader) -> lacuna::Result<Option<String>> {
-        let asked = self.file.as_ref().ok_or_else(|| refused("it is not told what is in the file"))?;
+        let asked = self.file.as_ref().ok_or_else(|| refused("the contents of the file are not described"))?;
         Ok(FileSaid::of(reader)?.unlike(asked))
     }
 }
@@ -185,18 +185,18 @@ impl Remote {
     /// Opens the file at `path`. Another version, another file or another fill after the steps is an error.
     pub(crate) fn open(asked: &Asked, path: &Path) -> Result<Self> {
         if asked.version != VERSION {
-            return Err(wrong("this worker is of another version; start the one of the engine"));
+            return Err(wrong("this worker has another version; start the version of the engine"));
         }
         let dtype = DType::from_name(&asked.dtype).ok_or_else(|| wrong("unknown element type"))?;
         let reader = reader(dtype, path).map_err(|error| wrong(&error.to_string()))?;
         if let Some(what) = asked.unlike(&reader).map_err(|error| wrong(&error.to_string()))? {
-            return Err(wrong(&format!("the file is not the one that was asked for, or has changed since: {what}")));
+            return Err(wrong(&format!("the file is not the requested file, or has changed: {what}")));
         }
         let kept: Vec<usize> = asked.kept.iter().map(|&axis| axis as usize).collect();
         if kept.iter().any(|&axis| axis >= reader.shape().rank()) {
-            return Err(wrong("there is no such axis"));
+            return Err(wrong("unknown axis"));
         }
-        let order = u8::try_from(asked.order).map_err(|_| wrong("there is no such norm"))?;
+        let order = u8::try_from(asked.order).map_err(|_| wrong("unknown norm"))?;
         let fold = Folding { name: asked.fold.clone(), is_stored: asked.is_stored, order };
         let side = |side: &SideSaid| Some((DType::from_name(&side.dtype)?, side.fill.clone()));
         let sides = asked.sides.iter().map(side).collect::<Option<Vec<_>>>();
@@ -206,7 +206,7 @@ impl Remote {
         let (own, asked) = (in_words(query.mapped), &asked.mapped);
         match own == *asked {
             true => Ok(query),
-            false => Err(wrong(&format!("the steps make the fill {own} on this worker, not {asked}"))),
+            false => Err(wrong(&format!("the steps result in the fill {own} on this worker, not {asked}"))),
         }
     }
 
@@ -218,7 +218,7 @@ impl Remote {
         let sides = pieces(&told, &vec![&[][..]; told.sides.len()]).map_err(external)?;
         let none = through(program.as_ref(), none, &sides).map_err(external)?;
         let width = dispatch_dtype!(none.dtype(), T => size_of::<T>(), else => 0);
-        let how = how(&told.fold, &none).ok_or_else(|| wrong("this type has no such fold"))?;
+        let how = how(&told.fold, &none).ok_or_else(|| wrong("this type does not support the reduction"))?;
         let mapped = (none.dtype(), none.fill());
         Ok(Remote { told, reader, kept, program, width, mapped, how })
     }
@@ -270,7 +270,8 @@ impl Asks for Remote {
 
 /// Returns a reader of a file, with elements of type `dtype`.
 fn reader(dtype: DType, path: &Path) -> lacuna::Result<Reader> {
-    let none = || lacuna::Error::Argument { operation: "scan", why: format!("there are no files of {dtype}") };
+    let none =
+        || lacuna::Error::Argument { operation: "scan", why: format!("files of type {dtype} are not supported") };
     dispatch_dtype!(dtype, T => Reader::of(&scan::<T, u64>(path, &ReadOptions::default())?), else => None)
         .ok_or_else(none)
 }
@@ -279,14 +280,14 @@ fn reader(dtype: DType, path: &Path) -> lacuna::Result<Reader> {
 fn any_of(dtype: DType, piece: &Held) -> lacuna::Result<AnyTensor> {
     let any = dispatch_dtype!(dtype, T => piece.downcast_ref::<CooTensor<T, u64>>().cloned().map(AnyTensor::from),
         else => None);
-    any.ok_or_else(|| step("what is read has another type"))
+    any.ok_or_else(|| step("the source has another type"))
 }
 
 /// Returns the elements of the repeated operands as tensors; `sides` has the bytes of each operand.
 fn pieces(told: &Told, sides: &[&[u8]]) -> lacuna::Result<Vec<AnyTensor>> {
     let side = |((dtype, fill), values): (&(DType, Vec<u8>), &&[u8])| {
         let piece = dispatch_dtype!(*dtype, T => piece::<T>(fill, values, told.has_gap)?,
-            else => return Err(step("an operand beside the file has another type")));
+            else => return Err(step("an operand combined with the file has another type")));
         any_of(*dtype, &piece)
     };
     told.sides.iter().zip(sides).map(side).collect()
@@ -380,19 +381,22 @@ mod tests {
         assert!(Remote::open(&asked, &path).is_ok());
         type Change = fn(&mut Asked);
         let of_file: [(Change, &str); 6] = [
-            (|asked| asked.file = None, "it is not told what is in the file"),
+            (|asked| asked.file = None, "the contents of the file are not described"),
             (|asked| asked.file.iter_mut().for_each(|file| file.shape[1] = 4), "its shape is [2, 3], not [2, 4]"),
             (|asked| asked.file.iter_mut().for_each(|file| file.fill = "7.0".into()), "its fill is 0.0, not 7.0"),
             (|asked| asked.file.iter_mut().for_each(|file| file.entries = 3), "its number of entries is 2, not 3"),
             (|asked| asked.file.iter_mut().for_each(|file| file.hash ^= 1), "its sum of the hashes of all entries is"),
-            (|asked| asked.file.iter_mut().for_each(|file| file.checksum.clear()), "what it says of itself is not"),
+            (|asked| asked.file.iter_mut().for_each(|file| file.checksum.clear()), "its description differs"),
         ];
         let of_query: [(Change, &str); 5] = [
-            (|asked| asked.version.push('1'), "this worker is of another version"),
+            (|asked| asked.version.push('1'), "this worker has another version"),
             (|asked| asked.chain = asked.chain.take().map(|text| text.replace('1', "2")), "lacuna"),
-            (|asked| asked.mapped = "float64 2.0".into(), "the steps make the fill float64 1.0 on this worker, not"),
+            (
+                |asked| asked.mapped = "float64 2.0".into(),
+                "the steps result in the fill float64 1.0 on this worker, not",
+            ),
             (|asked| asked.dtype = "float32".into(), "input \"x\" is float64"),
-            (|asked| asked.kept = vec![2], "there is no such axis"),
+            (|asked| asked.kept = vec![2], "unknown axis"),
         ];
         for (change, told) in of_file.into_iter().chain(of_query) {
             let mut other = asked.clone();

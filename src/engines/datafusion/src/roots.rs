@@ -11,7 +11,7 @@ impl Roots {
     pub(crate) fn new(folders: &[PathBuf]) -> io::Result<Self> {
         let resolved = |folder: &PathBuf| match folder.canonicalize()? {
             folder if folder.is_dir() => Ok(folder),
-            folder => Err(io::Error::other(format!("{} is no folder", folder.display()))),
+            folder => Err(io::Error::other(format!("{} is not a folder", folder.display()))),
         };
         folders.iter().map(resolved).collect::<io::Result<Vec<_>>>().map(Roots)
     }
@@ -67,7 +67,7 @@ mod tests {
             std::os::unix::fs::symlink(folder.join("secret"), root.join("y/link"))?;
             std::os::unix::fs::symlink(root.join("x"), root.join("inner"))?;
             assert_eq!(roots.find(&root.join("link")), None);
-            assert_eq!(roots.find(&root.join("y")), None, "one of its files leads out");
+            assert_eq!(roots.find(&root.join("y")), None, "one of its files is outside the folder");
             assert_eq!(roots.find(&root.join("inner")), Some(canonical.join("x")));
             let is_made = std::process::Command::new("mkfifo").arg(root.join("x/pipe")).status()?.success();
             assert!(is_made && roots.find(&root.join("x/pipe")).is_none());

@@ -126,7 +126,7 @@ impl Passes<'_> {
         group.map_or(Ok(()), |group| take(&group, &of_group))?;
         match all == self.expected {
             true => Ok(()),
-            false => Err(exec_datafusion_err!("lacuna: a pass read other entries than there are: {all:?}")),
+            false => Err(exec_datafusion_err!("lacuna: a pass read other entries than the file has: {all:?}")),
         }
     }
 

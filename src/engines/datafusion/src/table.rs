@@ -209,7 +209,8 @@ impl ExecutionPlan for Scan {
         let part = Part { number, of: task.task_count * entries.parts, memory: entries.memory };
         let size = context.session_config().batch_size().max(1);
         stream.spawn_blocking(move || {
-            let gone = || lacuna::Error::Argument { operation: "scan", why: "nobody takes the entries".into() };
+            let gone =
+                || lacuna::Error::Argument { operation: "scan", why: "the receiver of the entries is closed".into() };
             let take = |rows: Rows| -> Result<()> {
                 let batch = entries.batch(rows)?.project(&columns)?;
                 for start in (0..batch.num_rows()).step_by(size) {

@@ -71,14 +71,14 @@ pub(crate) fn region(plan: &Plan, fold: usize, slots: &[Option<Held>]) -> Result
     let refuse = |why: &str| Err(Reason(why.into()));
     let view = plan.view(fold);
     let (Some(kept), &[operand]) = (view.kept(), view.inputs()) else {
-        return refuse("it is no fold over whole axes, and no median");
+        return refuse("it is not a reduction over entire axes or a median");
     };
     if plan.view(operand).shape().is_none_or(|shape| shape.rank() == kept.len()) {
-        return refuse("it reduces no axis");
+        return refuse("it does not reduce an axis");
     }
     let chain = chain(plan, operand)?;
     let checks = plan.view(chain.read).source().and_then(|source| source.checks());
-    let Some(checks) = checks else { return refuse("what it reads does not tell its number of entries") };
+    let Some(checks) = checks else { return refuse("its source does not state the number of entries") };
     // If the step runs in this process after all, the error occurs again, with its location.
     let query = chain.is_there(slots).then(|| chain.query(plan, fold, slots)).transpose();
     let query = query.map_err(|error| Reason(error.to_string()))?;
@@ -98,12 +98,12 @@ fn chain(plan: &Plan, operand: usize) -> Result<Chain, Reason> {
             }
         } else if view.source().is_some() {
             if read.replace(at).is_some_and(|other| other != at) {
-                return Err(Reason("it is made of two files".into()));
+                return Err(Reason("it reads two files".into()));
             }
         } else if view.inputs().is_empty() {
-            return Err(Reason("it is made of a tensor in memory".into()));
+            return Err(Reason("it reads a tensor in memory".into()));
         } else if !view.is_elementwise() {
-            return Err(Reason(format!("{} is not computed element by element on one pattern", view.name())));
+            return Err(Reason(format!("{} is not elementwise on one pattern", view.name())));
         } else if !view.inputs().iter().any(is_whole) {
             return Err(Reason(format!("both operands of {} are repeated", view.name())));
         } else if !steps.contains(&at) {
@@ -114,6 +114,6 @@ fn chain(plan: &Plan, operand: usize) -> Result<Chain, Reason> {
     // Inputs have smaller indices than the steps that use them.
     steps.sort_unstable();
     sides.sort_unstable();
-    let read = read.ok_or_else(|| Reason("it reads no file".into()))?;
+    let read = read.ok_or_else(|| Reason("it does not read a file".into()))?;
     Ok(Chain { read, steps, sides })
 }

@@ -60,8 +60,9 @@ const CLOSING: Duration = Duration::from_millis(500);
 const INFO: &str = "/GetWorkerInfo";
 
 /// The answers of a worker to a client with another token, or to a client with a token if the worker has none.
-pub(crate) const ANOTHER_TOKEN: &str = "the token of this worker is another one";
-pub(crate) const NO_TOKEN: &str = "this worker was started without a token: start it with that of the others";
+pub(crate) const ANOTHER_TOKEN: &str = "this worker has another token";
+pub(crate) const NO_TOKEN: &str =
+    "this worker was started without a token; start it with the token of the other workers";
 
 /// The options of a worker.
 #[doc(hidden)]
@@ -107,11 +108,12 @@ struct Sessions {
 
 impl Sessions {
     fn query(&self, headers: &HeaderMap) -> Result<Shared> {
-        let header = headers.get(QUERY).ok_or_else(|| wrong("no query is told"))?;
-        let bytes = unhex(header.as_bytes()).ok_or_else(|| wrong("a query is told in other digits"))?;
-        let asked = Asked::decode(&bytes[..]).map_err(|_| wrong("bytes are no query"))?;
+        let header = headers.get(QUERY).ok_or_else(|| wrong("the query is missing"))?;
+        let bytes = unhex(header.as_bytes()).ok_or_else(|| wrong("the query is not in hexadecimal digits"))?;
+        let asked = Asked::decode(&bytes[..]).map_err(|_| wrong("the bytes are not a query"))?;
         let path = self.roots.find(Path::new(&asked.path));
-        let path = path.ok_or_else(|| wrong(&format!("there is no {:?} below the roots of a worker", asked.path)))?;
+        let path =
+            path.ok_or_else(|| wrong(&format!("there is no {:?} below the root folders of this worker", asked.path)))?;
         Ok(Shared::new(Arc::new(Remote::open(&asked, &path)?)))
     }
 }
@@ -172,7 +174,7 @@ impl WorkerOptions {
     fn check(&self) -> std::result::Result<Access, String> {
         let token = self.token.as_deref().map(Token::new).transpose()?;
         if !self.listen.ip().is_loopback() && (token.is_none() || self.tls.is_none()) {
-            return Err(format!("{}: beyond this machine a worker listens with a token and TLS only", self.listen));
+            return Err(format!("{}: a worker that other machines can reach requires a token and TLS", self.listen));
         }
         let authority = self.tls.as_ref().map(|[.., authority]| tonic::transport::Certificate::from_pem(authority));
         Ok(Access { token, authority })
@@ -426,7 +428,7 @@ mod tests {
         let found = lazy.sum(1).on(cluster).collect();
         is_done.store(true, Ordering::Relaxed);
         let Err(lacuna::Error::Engine { attempts: 1, cause, .. }) = found else { panic!("{found:?}") };
-        assert!(cause.contains("nothing came within 4s") && cause.contains(&silent), "{cause}");
+        assert!(cause.contains("no answer within 4s") && cause.contains(&silent), "{cause}");
         assert!(!cause.contains(&worker.url), "{cause}");
         worker.end();
         Ok(std::fs::remove_dir_all(&folder)?)

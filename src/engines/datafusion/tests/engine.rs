@@ -246,7 +246,7 @@ fn repeated_operands_are_looked_up() {
             check("a view and the mean", &x.stored().mul(mean.stored()).nanmedian(&axes));
         }
         match number {
-            0 => refused(&(&x + &row).nansum(0), "it stores elements where what is read has none"),
+            0 => refused(&(&x + &row).nansum(0), "it stores elements where the source has none"),
             _ => check("a row added to NaN", &(&x + &row).nansum(0)),
         }
         let gaps = CooTensor::new([3], vec![vec![1]], vec![2.0], 1.0).unwrap();
@@ -274,7 +274,7 @@ fn the_rest_runs_on_threads() {
     // Only the reductions fit this memory.
     let tight = DataFusion::in_process().partitions(3).memory(1 << 20);
     let plan = graph.on(tight.clone()).explain().unwrap();
-    assert!(!plan.contains("read whole"), "{plan}");
+    assert!(!plan.contains("read into memory"), "{plan}");
     assert_bits(&graph.on(tight).collect().unwrap(), &graph.collect().unwrap(), &plan);
 }
 
@@ -288,12 +288,12 @@ fn what_is_refused_has_a_reason_and_runs_if_it_fits() {
     write(&two, &x, &WriteOptions::default()).unwrap();
     let read = |path| scan::<f64, u32>(path, &ReadOptions::default()).unwrap();
     let (x_one, x_two) = (read(&one), read(&two));
-    refused(&x_one.var(0), "it is no fold over whole axes, and no median");
-    refused(&x_one.sum(Axes::by(0, &[0, 1, 0, 1, 1, 0])), "it is no fold over whole axes");
-    refused(&x_one.sum(Axes::none()), "it reduces no axis");
-    refused(&(&x_one + &x_two).sum(0), "it is made of two files");
-    refused(&x_one.transpose().sum(0), "transpose is not computed element by element on one pattern");
-    refused(&x.lazy().sum(0), "it is made of a tensor in memory");
+    refused(&x_one.var(0), "it is not a reduction over entire axes or a median");
+    refused(&x_one.sum(Axes::by(0, &[0, 1, 0, 1, 1, 0])), "it is not a reduction over entire axes");
+    refused(&x_one.sum(Axes::none()), "it does not reduce an axis");
+    refused(&(&x_one + &x_two).sum(0), "it reads two files");
+    refused(&x_one.transpose().sum(0), "transpose is not elementwise on one pattern");
+    refused(&x.lazy().sum(0), "it reads a tensor in memory");
     let tight = DataFusion::in_process().memory(100);
     let error = x_one.var(0).on(tight).collect().unwrap_err();
     assert!(matches!(error, Error::TooLarge { limit: 100, .. }), "{error}");

@@ -61,7 +61,7 @@ fn check(found: Result<CooTensor<f64>>, expected: &CooTensor<f64>, start: Instan
         Ok(found) => assert_bits(found, expected, told),
         Err(Error::Engine { cause, .. }) => {
             let is_clear =
-                ["lacuna: ", "answer", "nothing came within", "worker http"].iter().any(|said| cause.contains(said));
+                ["lacuna: ", "answer", "no answer within", "worker http"].iter().any(|said| cause.contains(said));
             assert!(is_clear, "{told}: {cause}")
         }
         Err(error) => assert!(error.to_string().contains("No such file"), "{told}: {error}"),

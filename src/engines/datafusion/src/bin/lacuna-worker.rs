@@ -62,7 +62,7 @@ impl Options {
             None => match std::env::var(TOKEN) {
                 Ok(token) => Ok(Some(token)),
                 Err(VarError::NotPresent) => Ok(None),
-                Err(VarError::NotUnicode(_)) => Err(format!("what {TOKEN} holds is no UTF-8")),
+                Err(VarError::NotUnicode(_)) => Err(format!("{TOKEN} is not UTF-8")),
             },
         }
     }
