@@ -85,7 +85,7 @@ impl FromStr for Number {
         let number = integer.or_else(logical).or_else(real).or_else(complex);
         number.ok_or_else(|| Error::Format {
             place: "the number".into(),
-            message: format!("`{}` is none", text.escape_debug()),
+            message: format!("`{}` is not a number", text.escape_debug()),
         })
     }
 }

@@ -114,7 +114,7 @@ impl ChunkSink {
     pub(crate) fn push<T: FileElement>(&mut self, x: SparseRef<'_, T>) -> Result<()> {
         if x.shape().get(1..) != self.shape.get(1..) {
             let (expected, found) = (self.shape.clone(), x.shape().clone());
-            return Err(Error::ShapeMismatch { what: "a range", expected, found });
+            return Err(Error::ShapeMismatch { what: "a chunk", expected, found });
         }
         let mut columns = Columns::of(x)?;
         columns.tells_fill = x.shape().wide_size() > x.nnz() as u128;

@@ -192,7 +192,7 @@ impl DatasetWriter {
         let said = self.described.get_or_insert_with(|| Description { extent: None, ..new.clone() });
         if said.shape != new.shape {
             let (expected, found) = (said.shape.clone(), new.shape.clone());
-            return Err(Error::ShapeMismatch { what: "a piece", expected, found });
+            return Err(Error::ShapeMismatch { what: "a chunk", expected, found });
         }
         if let (Some(left), Some(right)) = (said.dtype, new.dtype)
             && left != right
