@@ -389,7 +389,7 @@ fn checksums_of_pages_are_compared_whoever_wrote_them() {
         damaged[at] ^= 1 << random(&mut state, 8);
         match read(&damaged) {
             Err(Error::Format { message, .. }) if message.starts_with("a page: its checksum does not match") => {
-                told += 1
+                told += 1;
             }
             Err(_) => {}
             Ok(found) => panic!("byte {at}: {found:?}"),

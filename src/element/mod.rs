@@ -163,9 +163,9 @@ pub trait Element: Copy + Default + PartialEq + Debug + Send + Sync + 'static + 
 
     /// Returns `number` in this type, `None` if it does not fit.
     ///
-    /// Integers must be in range. Integer types do not hold fractions, NaN or infinities, and `bool` holds only 0 and
-    /// 1. Floats are rounded to nearest, and a finite number that would become infinite does not fit. A complex number
-    /// fits a real type if its imaginary part is zero.
+    /// Integers must be in range. Integer types do not hold fractions, NaN or infinities. The type `bool` holds only 0
+    /// and 1. Floats are rounded to nearest, and a finite number that would become infinite does not fit. A complex
+    /// number fits a real type if its imaginary part is zero.
     fn from_number(number: Number) -> Option<Self>;
 
     /// Returns the values as plain bits, for code that only moves them.
