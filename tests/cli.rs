@@ -1460,7 +1460,10 @@ fn verbs_of_reductions_pairs_and_parts() {
     let told = failure(1, &["matmul", &x, &w, "--mask", &x]);
     assert!(told.contains(&format!("{x}, {w}, {x}: the mask must have shape [2, 1], found [2, 3]")), "{told}");
     let told = failure(1, &["concat", &x, &x, &x, &x, &y, &x]);
-    assert!(told.contains(&format!("{x}, {x}, {x}, {x}, and 2 more: concat of int64 and float64")), "{told}");
+    assert!(
+        told.contains(&format!("{x}, {x}, {x}, {x}, and 2 more: concat: the element types int64 and float64 differ")),
+        "{told}"
+    );
     for (status, arguments, said) in [
         (2, &["slice", &x, "1:2:3:4"][..], "at most two colons"),
         (2, &["quantile", &x], "--q"),

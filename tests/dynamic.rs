@@ -513,7 +513,7 @@ fn products_over_semirings_are_those_of_the_type() {
     let refused = complex.matmul_with(&complex, AnyMatmul::named("min_plus").unwrap()).unwrap_err();
     assert!(matches!(refused, Error::NoOrder { .. }), "{refused}");
     let unknown = AnyMatmul::named("min_pluss").unwrap_err().to_string();
-    assert!(unknown.contains("\"min_pluss\"; there are plus_times, plus_first"), "{unknown}");
+    assert!(unknown.contains("no semiring \"min_pluss\"; the semirings are plus_times, plus_first"), "{unknown}");
     assert_eq!(AnyMatmul::names().len(), 18);
     assert_eq!(complex.matmul_with(&complex, &complex).unwrap(), complex);
 }

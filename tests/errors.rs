@@ -385,3 +385,114 @@ fn errors_have_a_kind_for_std_io() {
     assert_eq!(kind(Error::OutOfMemory { bytes: 7 }), ErrorKind::OutOfMemory);
     assert_eq!(kind(Error::OffsetsStart { found: 1 }), ErrorKind::InvalidData);
 }
+
+/// The kinds in the order of the page, each with its heading.
+#[cfg(feature = "io")]
+const HEADINGS: &[(ErrorKind, &str)] = &[
+    (ErrorKind::Shape, "Shapes and axes"),
+    (ErrorKind::Index, "Coordinates and positions"),
+    (ErrorKind::Type, "Element types and gradients"),
+    (ErrorKind::Value, "Values and arguments"),
+    (ErrorKind::Limit, "Memory and sizes"),
+    (ErrorKind::Format, "Formats"),
+    (ErrorKind::Io, "Reading and writing"),
+    (ErrorKind::Engine, "Engines"),
+];
+
+/// The first and the last paragraph of the documentation of a variant: its cause, and advice.
+#[cfg(feature = "io")]
+fn documentation(variant: &str) -> [String; 2] {
+    let source = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/src/base/error.rs")).unwrap();
+    let heads = [format!("\n    {variant} {{\n"), format!("\n    {variant},\n")];
+    let end = heads.iter().find_map(|head| source.find(head.as_str())).unwrap();
+    let start =
+        source[..end].rfind("\n\n").map_or(0, |at| at + 2).max(source[..end].rfind("pub enum Error {").unwrap());
+    let lines = source[start..end].lines().filter_map(|line| line.trim_start().strip_prefix("///"));
+    let text: String = lines.map(|line| if line.trim().is_empty() { "\n".into() } else { line.to_string() }).collect();
+    let paragraphs: Vec<&str> = text.split('\n').map(str::trim).collect();
+    assert!(paragraphs.len() > 1, "no advice for {variant}");
+    [paragraphs[0], paragraphs[paragraphs.len() - 1]].map(|paragraph| {
+        // Links of rustdoc are plain code on the page.
+        let (mut plain, mut rest) = (String::new(), paragraph);
+        while let Some((before, link)) = rest.split_once("[`") {
+            let (name, after) = link.split_once("`]").unwrap();
+            plain += &format!("{before}`{name}`");
+            rest = after.strip_prefix('(').map_or(after, |target| target.split_once(')').unwrap().1);
+        }
+        plain + rest
+    })
+}
+
+/// The page of errors.
+#[cfg(feature = "io")]
+fn page() -> String {
+    let mut text = PAGE.to_string();
+    let engine = Error::Engine {
+        engine: "datafusion",
+        attempts: 3,
+        cause: "connection refused".into(),
+        seen: None,
+        expected: None,
+    };
+    // The text of the system differs from system to system.
+    let io = Error::Io {
+        kind: std::io::ErrorKind::NotFound,
+        message: "No such file or directory".into(),
+        path: Some("x.mtx".into()),
+        source: None,
+    };
+    let cases = [vec![("Engine", engine, ""), ("Io", io, "")], all_cases()].concat();
+    let row = |text: &mut String, variant: &str| {
+        let (_, error, _) = cases.iter().find(|(name, ..)| *name == variant).unwrap();
+        let [cause, advice] = documentation(variant);
+        let message = error.to_string().replace('|', "\\|");
+        *text += &format!("| `{variant}` | {cause} | {message} | {advice} |\n");
+    };
+    for (kind, heading) in HEADINGS {
+        text += &format!("\n## {heading}\n\nKind: `ErrorKind::{kind:?}`.\n\n{COLUMNS}");
+        KINDS.iter().find(|(other, _)| kind == other).unwrap().1.iter().for_each(|variant| row(&mut text, variant));
+    }
+    text += &format!("\n## Errors within a chunk or a step\n\nThe kind is the kind of the cause.\n\n{COLUMNS}");
+    ["InRange", "Lazy"].iter().for_each(|variant| row(&mut text, variant));
+    text + END
+}
+
+#[cfg(feature = "io")]
+const COLUMNS: &str = "| error | cause | message | what to do |\n| --- | --- | --- | --- |\n";
+
+#[cfg(feature = "io")]
+const PAGE: &str = "# Errors
+
+This page lists the errors of lacuna: the cause, an example of the message, and what to do.
+
+```rust
+use lacuna::{CooTensor, Error, ErrorKind};
+
+let error = CooTensor::new([2, 5], vec![vec![0, 1], vec![4, 7]], vec![1.0, 2.0], 0.0).unwrap_err();
+assert_eq!(error.kind(), ErrorKind::Index);
+assert_eq!(error.to_string(), \"index 7 on axis 1 is out of bounds for length 5, entry 1\");
+assert!(matches!(error, Error::IndexOutOfBounds { axis: 1, length: 5, .. }));
+```
+
+Each error is a variant of `Error`, with the numbers of its message as fields. `kind` returns one of eight kinds. The
+command line prints the same messages with its own options, and expressions print them with a mark below the
+expression. To generate this page again, run `LACUNA_WRITE=1 cargo test --all-features --test library errors`.
+";
+
+#[cfg(feature = "io")]
+const END: &str = "
+Next: [when an operation returns an error][concepts], [recipes][cookbook].
+
+[concepts]: concepts.md
+[cookbook]: cookbook.md
+";
+
+#[cfg(feature = "io")]
+#[test]
+fn the_page_of_errors_is_up_to_date() {
+    let (path, page) = (concat!(env!("CARGO_MANIFEST_DIR"), "/docs/errors.md"), page());
+    if std::env::var_os("LACUNA_WRITE").is_some() {
+        std::fs::write(path, &page).unwrap();
+    }
+    assert_eq!(std::fs::read_to_string(path).unwrap(), page, "write docs/errors.md again: LACUNA_WRITE=1");
+}

@@ -807,7 +807,7 @@ fn a_line_that_gives_what_is_no_tensor_is_answered_with_an_error() {
         assert!(error.contains(said), "{x}: {error}");
     }
     let repeated = r#"{"eval": "x", "x": {"shape": [], "dtype": "bool", "entries": []}, "x": 1}"#;
-    assert!(answers(repeated)[0]["error"].as_str().unwrap().contains("twice"));
+    assert!(answers(repeated)[0]["error"].as_str().unwrap().contains("a name is repeated"));
     let wide = r#"{"eval": "x", "x": {"shape": [2], "dtype": "bool", "entries": [[[18446744073709551616], true]]}}"#;
     let told = answers(wide)[0]["error"].as_str().unwrap().to_string();
     assert_eq!(told, "x: entries[0][0][0] = 18446744073709551616 is not an integer from 0 to 1, the range of axis 0");

@@ -252,7 +252,7 @@ fn fills_that_differ_by_label_are_an_error_where_a_gap_shows_it() {
     let x = CooTensor::new([3, 2], vec![vec![0, 1, 2], vec![0, 0, 0]], vec![1.0, 2.0, 4.0], 1.0f64).unwrap();
     let by = Axes::by(0, &[0u8, 0, 1]);
     let varies = x.sum(&by).unwrap_err().to_string();
-    assert!(varies.starts_with("sum of the fill is 1.0 at [1, ..] and 2.0 at [0, ..], and"), "{varies}");
+    assert!(varies.starts_with("sum of the fill is 1.0 at [1, ..] and 2.0 at [0, ..], but"), "{varies}");
     assert_eq!(x.mean(&by).unwrap().fill(), 1.0);
     assert_eq!(x.sum(by.and(1)).unwrap().values(), [5.0, 5.0]);
     assert_eq!(x.stored().sum(Axes::by(0, &[0, 0, 1])).unwrap().values(), [3.0, 4.0]);

@@ -303,7 +303,7 @@ fn a_slice_of_what_is_scanned_reads_its_ranges_alone() {
             for file in ["x.parquet", "x/"] {
                 let step = graph(&scanned(&folder.path(file))).slice(part);
                 let told = step.explain().unwrap();
-                assert!(told.contains("is before") && told.contains("\"["), "{name} {part:?}: {told}");
+                assert!(told.contains("is moved before") && told.contains("\"["), "{name} {part:?}: {told}");
                 assert!(step.collect().unwrap().same_as(&expected), "{name} {part:?}: {told}");
                 for positions in [1, 4, 1000].into_iter().skip((number + at) % one_of(3)).step_by(one_of(3)) {
                     let on = step.on(Chunks::memory(1 << 30).positions(positions));
@@ -315,7 +315,7 @@ fn a_slice_of_what_is_scanned_reads_its_ranges_alone() {
     // Two slices of one scan read it once.
     let scan = scanned(&folder.path("x/"));
     let sums = scan.slice(s![0..2, .., ..]).sum(0) + scan.slice(s![2..4, .., ..]).sum(0);
-    assert!(!sums.explain().unwrap().contains("is before"), "{}", sums.explain().unwrap());
+    assert!(!sums.explain().unwrap().contains("is moved before"), "{}", sums.explain().unwrap());
     let expected =
         x.slice(s![0..2, .., ..]).unwrap().sum(0).unwrap() + &x.slice(s![2..4, .., ..]).unwrap().sum(0).unwrap();
     assert!(sums.collect().unwrap().same_as(&expected));

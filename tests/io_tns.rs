@@ -130,7 +130,7 @@ fn a_file_says_which_line_is_wrong() {
         ("sptensor\n1\n4\n2\n1 1\n".into(), "line 5: the file declares 2 entries, but ends after 1"),
         ("sptensor\n1\n4\n1\n1 1\n2 1\n".into(), "line 6: more entries than the 1 declared"),
         ("sptensor\n1\n4\n1\n1 1\nnoise\n".into(), "line 6: more entries than the 1 declared"),
-        ("\u{0}\u{1}\u{2}".into(), "line 1: the number of axes is `\\x00\\x01\\x02`"),
+        ("\u{0}\u{1}\u{2}".into(), "line 1: the number of axes `\\x00\\x01\\x02` is not a number"),
     ];
     for (text, expected) in wrong {
         let message = refused(tns(&text));

@@ -40,6 +40,8 @@ pub type Result<T> = std::result::Result<T, Error>;
 #[non_exhaustive]
 pub enum Error {
     /// A coordinate is not smaller than the length of its axis.
+    ///
+    /// Correct the coordinate, or pass a longer axis in the shape.
     #[error("index {index} on axis {axis} is out of bounds for length {length}{}", of_entry(*entry))]
     IndexOutOfBounds {
         /// The coordinate.
@@ -53,6 +55,8 @@ pub enum Error {
     },
 
     /// A coordinate is negative. Foreign layouts have signed coordinates.
+    ///
+    /// Correct the coordinate. Foreign layouts do not count from the end.
     #[error("index {index} on axis {axis} is negative, entry {entry}")]
     NegativeIndex {
         /// The coordinate.
@@ -64,6 +68,8 @@ pub enum Error {
     },
 
     /// An offset of a compressed format is negative. Foreign layouts have signed offsets.
+    ///
+    /// Correct the offsets, or convert from COO.
     #[error("offset {offset} is negative, item {at} of the offsets")]
     NegativeOffset {
         /// The offset.
@@ -73,6 +79,8 @@ pub enum Error {
     },
 
     /// Entries do not increase strictly in row-major order.
+    ///
+    /// Build from `Triplets`, and call `coalesce`.
     #[error(
         "entry {entry} at {coords:?} comes after {previous:?} and does not increase in row-major order; \
          build from Triplets and coalesce"
@@ -87,6 +95,8 @@ pub enum Error {
     },
 
     /// Two triplets have the same position under [`Duplicates::Error`](crate::Duplicates::Error).
+    ///
+    /// Choose another rule, such as `Duplicates::Sum` or `Duplicates::Last`.
     #[error("entries {first} and {second} are both at {coords:?}")]
     Duplicate {
         /// The first of the two triplets, counted in input order.
@@ -98,10 +108,14 @@ pub enum Error {
     },
 
     /// A list of tensors for a concatenation or a product is empty.
+    ///
+    /// Pass at least one tensor.
     #[error("the list of tensors is empty; pass at least one tensor")]
     NoTensor,
 
     /// An array has the wrong number of items.
+    ///
+    /// Pass an array of the expected length.
     #[error("{what} must have length {expected}, found {found}")]
     LengthMismatch {
         /// The name of the array.
@@ -113,6 +127,8 @@ pub enum Error {
     },
 
     /// A tensor, a coordinate or a list of axes has the wrong rank.
+    ///
+    /// Add axes with `expand_dims`, remove axes with `squeeze`, or use `reshape`.
     #[error("{what} must have rank {expected}, found {found}")]
     RankMismatch {
         /// The name of the argument with the wrong rank.
@@ -124,6 +140,8 @@ pub enum Error {
     },
 
     /// Two shapes that must be equal are not.
+    ///
+    /// Pass a tensor of the expected shape, or use `reshape`, `broadcast_to` or `slice`.
     #[error("{what} must have shape {expected}, found {found}")]
     ShapeMismatch {
         /// The name of the argument with the wrong shape.
@@ -135,6 +153,8 @@ pub enum Error {
     },
 
     /// Tensors to be concatenated along an axis differ in another axis.
+    ///
+    /// Make all other axes equal with `slice` or `pad`.
     #[error(
         "tensor {tensor} of shape {found} cannot be joined with shape {first} along axis {axis}: all other axes must \
          be equal"
@@ -151,6 +171,8 @@ pub enum Error {
     },
 
     /// A reshape would change the number of positions.
+    ///
+    /// Choose lengths whose product is the number of positions.
     #[error("a tensor of shape {from} cannot be reshaped to {to}: the numbers of positions differ")]
     ReshapeSize {
         /// The shape of the tensor.
@@ -160,6 +182,8 @@ pub enum Error {
     },
 
     /// An axis is outside `-rank..rank`.
+    ///
+    /// Pass an axis from `-rank` to `rank - 1`.
     #[error("axis {axis} is out of range for rank {rank}")]
     AxisOutOfRange {
         /// The axis as it was passed.
@@ -169,6 +193,8 @@ pub enum Error {
     },
 
     /// An axis is named twice.
+    ///
+    /// Name each axis once.
     #[error("axis {axis} is repeated (rank {rank})")]
     AxisRepeated {
         /// The axis, counted from the front.
@@ -178,6 +204,8 @@ pub enum Error {
     },
 
     /// An axis of the result would be longer than `usize` counts.
+    ///
+    /// Join fewer tensors, or pad by less.
     #[error("axis {axis} of the result would have more than usize::MAX positions")]
     AxisOverflow {
         /// The axis.
@@ -185,6 +213,8 @@ pub enum Error {
     },
 
     /// An axis to be removed does not have length 1.
+    ///
+    /// Select one position of the axis with `slice`, or reduce the axis.
     #[error("axis {axis} has length {length}, not 1")]
     AxisNotOne {
         /// The axis.
@@ -194,6 +224,8 @@ pub enum Error {
     },
 
     /// A shape does not broadcast: two lengths differ, and no length that may be repeated is 1.
+    ///
+    /// Align the axes with `expand_dims` or `permute_axes`.
     #[error("shape {left} does not broadcast {how} {right}{}", first_axes(.left, .right))]
     NotBroadcastable {
         /// The shape of the tensor, or of the left operand.
@@ -205,6 +237,8 @@ pub enum Error {
     },
 
     /// A slice is out of the range of an axis.
+    ///
+    /// Pass a start, an end or a position within the axis.
     #[error("{index} in the slice of axis {axis} is out of range for length {length}")]
     SliceOutOfRange {
         /// The start, the end or the position as it was passed.
@@ -216,6 +250,8 @@ pub enum Error {
     },
 
     /// A slice has a step of 0.
+    ///
+    /// Pass a positive or a negative step.
     #[error("the step in the slice of axis {axis} is 0")]
     ZeroStep {
         /// The axis.
@@ -223,6 +259,8 @@ pub enum Error {
     },
 
     /// Tensors to be concatenated have different fills.
+    ///
+    /// Call `with_fill` on one of the tensors.
     #[error(
         "the fill of tensor {tensor} is {found}, the fill of tensor 0 is {expected}; make them equal with with_fill"
     )]
@@ -236,6 +274,8 @@ pub enum Error {
     },
 
     /// More entries are requested than there are positions.
+    ///
+    /// Request fewer entries, or a larger shape.
     #[error("{count} entries do not fit {size} positions")]
     TooManyEntries {
         /// The number of requested entries.
@@ -245,6 +285,8 @@ pub enum Error {
     },
 
     /// An axis is too long for the index type.
+    ///
+    /// Use the wider index type that the message names.
     #[error("axis {axis} of length {length} does not fit index type {index_type} (at most {maximum}); use {instead}")]
     AxisTooLong {
         /// The axis.
@@ -260,6 +302,8 @@ pub enum Error {
     },
 
     /// The first offset of a compressed format is not 0.
+    ///
+    /// Correct the offsets, or convert from COO.
     #[error("offsets must start at 0, found {found}")]
     OffsetsStart {
         /// The first offset.
@@ -267,6 +311,8 @@ pub enum Error {
     },
 
     /// An offset is smaller than the one before it.
+    ///
+    /// Correct the offsets, or convert from COO.
     #[error("offsets must not decrease: lane {lane} starts at {start} and ends at {end}")]
     OffsetsDecrease {
         /// The lane (row) between the two offsets.
@@ -278,6 +324,8 @@ pub enum Error {
     },
 
     /// The last offset differs from the number of entries.
+    ///
+    /// Correct the offsets, or convert from COO.
     #[error("offsets must end at the number of entries, {expected}, found {found}")]
     OffsetsEnd {
         /// The number of entries.
@@ -287,6 +335,8 @@ pub enum Error {
     },
 
     /// The batches have different numbers of entries, but the requested layout needs equal numbers.
+    ///
+    /// Keep lacuna's own CSR, whose batches may differ.
     #[error("batch {batch} has {found} entries, batch 0 has {expected}; this layout requires equal numbers of entries")]
     UnevenBatches {
         /// The first batch that differs.
@@ -298,6 +348,8 @@ pub enum Error {
     },
 
     /// The result would take more memory than the limit.
+    ///
+    /// Follow the advice of the message: another route, or a higher limit.
     #[error(
         "{what} would take {}, above the limit of {}; {instead}",
         with_unit(*.bytes),
@@ -315,6 +367,8 @@ pub enum Error {
     },
 
     /// An allocation failed. Any function that returns the `Result` of this crate may return this error.
+    ///
+    /// Free memory, or process the file in chunks.
     #[error("could not allocate {}; free memory, or process the data in chunks", with_unit(*.bytes))]
     OutOfMemory {
         /// The bytes of the allocation. A growing array allocates up to twice the bytes it needs.
@@ -322,6 +376,8 @@ pub enum Error {
     },
 
     /// A group of a reduction is too large to number or count its positions.
+    ///
+    /// Reduce fewer axes at once.
     #[error(
         "{operation} cannot count the positions of a group: positions are limited to u64::MAX and group sizes to \
          u128::MAX; reduce fewer axes at once"
@@ -332,6 +388,8 @@ pub enum Error {
     },
 
     /// A position of a take does not exist.
+    ///
+    /// Correct the position, or use `.wrap()` or `.clip()`.
     #[error("indices[{at}] = {position} is out of range for {size} elements; use .wrap() or .clip()")]
     PositionOutOfRange {
         /// The position as it was passed.
@@ -343,6 +401,8 @@ pub enum Error {
     },
 
     /// A take from a tensor or an axis without elements.
+    ///
+    /// Pass an empty list of positions, or a tensor with elements.
     #[error("cannot take {count} elements from an empty tensor or axis")]
     TakeFromEmpty {
         /// The number of items of the index array.
@@ -350,6 +410,8 @@ pub enum Error {
     },
 
     /// A sum does not fit its integer type.
+    ///
+    /// Cast to a wider type before the sum.
     #[error("the sum at {coords:?} does not fit {dtype}")]
     SumOverflow {
         /// The position of the sum.
@@ -359,6 +421,8 @@ pub enum Error {
     },
 
     /// A result does not fit its integer type.
+    ///
+    /// Cast to a wider type or to floats before the operation.
     #[error(
         "{operation} at {} does not fit {dtype}; cast the operand first, for example to float64",
         at_position(.coords)
@@ -373,6 +437,8 @@ pub enum Error {
     },
 
     /// A group does not have an element that a reduction could return.
+    ///
+    /// Reduce another axis, or add positions to this axis.
     #[error("{operation} of no elements: axis {axis} has length 0")]
     EmptyGroup {
         /// The operation.
@@ -382,6 +448,8 @@ pub enum Error {
     },
 
     /// An elementwise operation divides an integer by zero.
+    ///
+    /// Replace the zeros with `where_`, or cast to floats.
     #[error("{operation} at {} divides by zero", at_position(.coords))]
     DivisionByZero {
         /// The operation.
@@ -391,6 +459,8 @@ pub enum Error {
     },
 
     /// An element that is not finite meets an implicit zero. Their result is not zero.
+    ///
+    /// Operate on `x.stored()` and `y.stored()`, which combine common entries only.
     #[error(
         "{operation}: the result of {left} and {right} at {coords:?} is not 0; x.stored() and y.stored() combine \
          stored entries only"
@@ -407,6 +477,8 @@ pub enum Error {
     },
 
     /// The unstored positions would have different values.
+    ///
+    /// Operate on `x.stored()`, or convert to an array with `to_dense`.
     #[error(
         "{operation} of the fill is {found} at {at} and {expected} at {first}, but a sparse tensor has one fill; \
          x.stored() skips unstored positions"
@@ -425,6 +497,8 @@ pub enum Error {
     },
 
     /// An operation does not accept an argument.
+    ///
+    /// Change the argument as the message says.
     #[error("{operation}: {why}")]
     Argument {
         /// The operation.
@@ -434,6 +508,8 @@ pub enum Error {
     },
 
     /// A complex type does not have an order.
+    ///
+    /// Compare absolute values, real parts or imaginary parts.
     #[error("{operation} does not support {dtype}, which has no order")]
     NoOrder {
         /// The operation.
@@ -443,6 +519,8 @@ pub enum Error {
     },
 
     /// An element type does not have an operation.
+    ///
+    /// Use the alternative that the message names.
     #[error("{operation} does not support {dtype}; {instead}")]
     NoOperation {
         /// The operation.
@@ -454,6 +532,8 @@ pub enum Error {
     },
 
     /// Dynamically typed operands have different types.
+    ///
+    /// Cast one of the operands.
     #[error("{operation}: the element types {left} and {right} differ; cast one of them")]
     TypesDiffer {
         /// The operation.
@@ -465,6 +545,8 @@ pub enum Error {
     },
 
     /// A value cannot be converted to the requested type.
+    ///
+    /// Choose a type that holds the value, or replace the value first.
     #[error("{value} ({from}) at {place} cannot be converted to {to}")]
     Cast {
         /// The value.
@@ -478,6 +560,8 @@ pub enum Error {
     },
 
     /// The requested algorithm is not available for this input.
+    ///
+    /// Use the default algorithm.
     #[error("isin by {kind} is not possible: {why}")]
     IsinKind {
         /// The algorithm.
@@ -487,6 +571,8 @@ pub enum Error {
     },
 
     /// The target format has an implicit zero, but the tensor has another fill.
+    ///
+    /// Call `with_fill`, or write a format that holds a fill.
     #[error("the fill {fill} cannot be represented: {target} omits only zeros")]
     FillNotZero {
         /// The fill.
@@ -496,6 +582,8 @@ pub enum Error {
     },
 
     /// A file does not follow its format.
+    ///
+    /// Correct the file at the place that the message names.
     #[error("{place}: {message}")]
     Format {
         /// The line (text) or the member and field (binary).
@@ -505,6 +593,8 @@ pub enum Error {
     },
 
     /// A tensor cannot be written in a format.
+    ///
+    /// Write the format that the message names.
     #[error("{format} cannot hold {what}; {instead}")]
     NotRepresentable {
         /// The format.
@@ -516,6 +606,8 @@ pub enum Error {
     },
 
     /// A gradient was requested through an operation without a gradient.
+    ///
+    /// Differentiate a later value, or define the gradient with `custom`.
     #[error("{operation} is not differentiable; differentiate with respect to a later step, or use `custom`")]
     NoGradient {
         /// The operation.
@@ -523,6 +615,8 @@ pub enum Error {
     },
 
     /// An error within a chunk of an axis. Positions in the cause are counted from the start of the chunk.
+    ///
+    /// See the cause. Its positions are counted from the start of the chunk.
     #[error("{}", in_range(*.axis, *.start, *.end, .cause))]
     InRange {
         /// The error within the chunk.
@@ -536,6 +630,8 @@ pub enum Error {
     },
 
     /// A step of a lazy graph failed.
+    ///
+    /// See the cause, and the source line of the step.
     #[error("{operation} at {file}:{line}: {}", without_name(.operation, .cause))]
     Lazy {
         /// The operation.
@@ -549,6 +645,8 @@ pub enum Error {
     },
 
     /// An engine from another package did not return an answer after all attempts.
+    ///
+    /// Check the workers or the device, or run on `Threads`.
     #[error(
         "the engine {engine} did not return a result after {attempts} attempts: {cause}{}",
         entries_seen(.seen, .expected)
@@ -567,6 +665,8 @@ pub enum Error {
     },
 
     /// Reading or writing failed.
+    ///
+    /// Check the path, the permissions and the free space.
     #[error("{}{message}", before_message(.path))]
     Io {
         /// The kind of failure.

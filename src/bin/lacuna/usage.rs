@@ -25,8 +25,8 @@ pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Cli, Fa
 /// Adds how to list all commands to the error for an unknown name. The parser suggests similar names.
 fn add_tip(error: &mut clap::Error, words: Vec<OsString>) {
     let listing = match command_of(words.into_iter().skip(1)).get_name() {
-        "backward" => "`lacuna help backward`",
-        _ => "`lacuna help`",
+        "lacuna" => "`lacuna help`".to_string(),
+        command => format!("`lacuna help {command}`"),
     };
     let without_gradient = match error.get(ContextKind::InvalidSubcommand) {
         Some(ContextValue::String(name)) if Cli::command().find_subcommand(name).is_some() => Some(name.clone()),
