@@ -197,6 +197,28 @@ pub mod prelude {
 /// | `src/engines/datafusion/README.md` | the package `lacuna-datafusion`, and workers on several machines |
 #[cfg(any(doc, doctest))]
 pub mod documents {
+    /// A page, before whose own link labels those of this crate count.
+    macro_rules! page {
+        ($name:ident, $file:literal) => {
+            #[doc = include_str!("documents.md")]
+            #[doc = include_str!(concat!("../docs/", $file, ".md"))]
+            pub mod $name {}
+        };
+    }
+    page!(first_tensor, "first-tensor");
+    page!(tutorial_readings, "tutorial-readings");
+    page!(tutorial_graph, "tutorial-graph");
+    page!(tutorial_model, "tutorial-model");
+    page!(cookbook, "cookbook");
+    page!(choose_format, "choose-format");
+    page!(larger_than_memory, "larger-than-memory");
+    page!(cluster, "cluster");
+    page!(speed, "speed");
+    page!(from_numpy, "from-numpy");
+    page!(concepts, "concepts");
+    page!(lazy, "lazy");
+    page!(exact_sums, "exact-sums");
+    page!(differences, "differences");
     // The pages link to each other as files. If a name has two targets, the first one counts, and here it is a page.
     #[doc = "[formats]: crate::documents::formats\n[files]: crate::documents::files"]
     #[doc = "[larger]: crate::documents::larger\n[semantics]: crate::documents::semantics"]
