@@ -786,6 +786,7 @@ fn no_list_of_file_formats_leaves_one_out() {
         sentence(manual.clone(), "`--to ", "`"),
         sentence(manual, "\n## Files\n", "\n## "),
         read("docs/files.md"),
+        read("docs/file-formats.md"),
     ];
     for list in lists {
         for name in ["tns", "npy", "npz"] {
@@ -1125,16 +1126,17 @@ fn a_read_that_takes_long_shows_how_far_it_is_and_wipes_it_off() {
     assert!((0..9).any(|_| told("").as_deref() == Some(summary)), "a short read shows no bar");
 }
 
-/// The document shows what the program prints: each line behind a `$`, and all below it.
+/// The documents show what the program prints: each line behind a `$`, and all below it.
 #[cfg(unix)]
 #[test]
-fn the_document_shows_what_is_printed() {
+fn the_documents_show_what_is_printed() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let folder = Folder::new("document");
     std::os::unix::fs::symlink(root.join("tests"), folder.0.join("tests")).unwrap();
     let programs = Path::new(env!("CARGO_BIN_EXE_lacuna")).parent().unwrap().display().to_string();
     let path = format!("{programs}:{}", std::env::var("PATH").unwrap());
-    let document = std::fs::read_to_string(root.join("docs/cli.md")).unwrap();
+    let read = |page: &str| std::fs::read_to_string(root.join("docs").join(page)).unwrap();
+    let document = ["cli.md", "expressions.md"].map(read).concat();
     let mut shown = 0;
     for block in document.split("```console\n").skip(1) {
         let block = block.split("```").next().unwrap();

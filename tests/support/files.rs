@@ -145,7 +145,7 @@ impl Folder {
     }
 }
 
-/// The checksum of a text, as the documents have it: `docs/files.md`.
+/// The checksum of a text, as the documents have it: `docs/file-formats.md`.
 #[cfg(feature = "parquet")]
 pub fn checksum(text: &[u8]) -> u64 {
     let mix = |mut number: u64| {
