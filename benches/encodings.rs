@@ -1,5 +1,5 @@
 //! What the encodings of Parquet cost: `cargo bench --features parquet --bench encodings` prints the table of
-//! `docs/performance.md`. Real matrices are those of the folder that `LACUNA_SHARED_DATA` names.
+//! `docs/speed-log.md`. Real matrices are those of the folder that `LACUNA_SHARED_DATA` names.
 
 #[allow(dead_code)]
 mod support;

@@ -9,7 +9,7 @@ a hundred a row, in order; from 10^8 on ten times the matrix before, side by sid
 JSON is kept in DIR/larger.jsonl for each question, size and program, seconds and resident MiB of whole processes, the
 least of --runs; what is there is not taken again. What a program cannot answer, in the memory that it has, fails, with
 its own words on the screen. A sum of an answer that is not that of the first program but for
-rounding is an error. The table of docs/performance.md is made of all lines, and of three sizes or more a picture. This
+rounding is an error. The table of docs/benchmarks.md is made of all lines, and of three sizes or more a picture. This
 program stays small, because a process that it starts is told to have had at least its memory.
 """
 
@@ -23,7 +23,7 @@ import sys
 import time
 
 DOCS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "docs")
-PAGE, PICTURE = os.path.join(DOCS, "performance.md"), os.path.join(DOCS, "pictures", "larger.svg")
+PAGE, PICTURE = os.path.join(DOCS, "benchmarks.md"), os.path.join(DOCS, "pictures", "larger.svg")
 BEGIN, END = "<!-- larger: made by benches/larger.py -->\n", "<!-- end -->"
 
 # Each question as an expression, for polars and for duckdb. A gap is 0 and changes none of them.
@@ -157,7 +157,7 @@ def table(lines):
     """A row for each size and question, a column for each program."""
     cells = {(line["size"], line["question"], line["program"]): line for line in lines}
     programs = [program for program in PROGRAMS if any(line["program"] == program for line in lines)]
-    rows = ["| entries | question | " + " | ".join(programs) + " |", "| --- " * (2 + len(programs)) + "|"]
+    rows = ["| entries | query | " + " | ".join(programs) + " |", "| --- " * (2 + len(programs)) + "|"]
     for size, question in sorted({key[:2] for key in cells}, key=lambda key: (key[0], list(QUESTIONS).index(key[1]))):
         found = [cells.get((size, question, program)) for program in programs]
         told = [shown(line) for line in found]

@@ -18,7 +18,7 @@ FAMILIES = {
     "max, argmax": ["max_coo", "max_csr", "argmax_coo", "argmax_csr"],
     "arithmetic": ["add_coo", "add_csr", "mul_coo", "mul_csr", "row_mul"],
     "exp, exp_m1, ln_1p": ["exp", "expm1", "log1p_abs"],
-    "slices, masks, joins": ["select_gt", "slice_rows", "slice_cols", "slice_steps", "slice_reversed", "mask_rows", "concat", "stack"],
+    "slices, masks, concat": ["select_gt", "slice_rows", "slice_cols", "slice_steps", "slice_reversed", "mask_rows", "concat", "stack"],
     "products": ["spmv", "spmv_t", "spmm", "spgemm", "spgemm_on", "sddmm", "mttkrp", "tensordot"],
     "conversions": ["coo_to_csr", "csr_to_coo", "csr_to_csc", "coalesce", "permute"],
     "Matrix Market": ["mtx_read", "mtx_write"],
@@ -35,14 +35,18 @@ def right_of(ratio):
     return LEFT + (RIGHT - LEFT) * math.log(clamped / LEAST) / math.log(MOST / LEAST)
 
 
+def family_of(workload):
+    """The row of the pictures where a workload belongs."""
+    return next(family for family, words in FAMILIES.items() if workload.split("/")[0] in words)
+
+
 def compared(machine):
     """For each family the workloads that have a peer, with what both took on one thread, in ms."""
-    family_of = {word: family for family, words in FAMILIES.items() for word in words}
     found = {family: [] for family in FAMILIES}
     for workload, row in machine["rows"].items():
         ours, peer, theirs = row.get("1", [None] * 3)
         if peer:
-            found[family_of[workload.split("/")[0]]].append((workload, ours, peer, theirs))
+            found[family_of(workload)].append((workload, ours, peer, theirs))
     return {family: rows for family, rows in found.items() if rows}
 
 

@@ -1,4 +1,4 @@
-"""Takes the figures of this machine, and writes the tables of docs/performance.md and docs/sums.md, and docs/pictures/peers.svg.
+"""Takes the figures of this machine, and writes all tables and pictures that are made of docs/figures.json.
 
     python benches/performance.py --data DIR --peers RESULTS ...  [--only PREFIX] [--sizes 100000 1000000 10000000]
     python benches/performance.py --ours LINES ... --peers RESULTS ... [--machine MACHINE]
@@ -11,9 +11,11 @@ run or in several, of which the least time counts. RESULTS are what other librar
 machine: JSON lines as `compare` prints them, or an object with such lines as "results" and with "versions". A workload
 whose sums differ from theirs is an error. Times are the least of all runs of a workload: other work on a machine only
 adds to them. What was taken is kept in docs/figures.json, one entry a machine, with its
-processor, its system, the versions and the date; the tables show all machines side by side. MACHINE is a JSON object of
-these where the lines come from a machine without a Rust toolchain: `--this-machine` prints it there. `--tables` only
-writes tables and picture again; `--check` fails if they are not what docs/figures.json gives.
+processor, its system, the versions and the date. docs/benchmarks.md shows the two newest machines side by side,
+docs/speed-log.md the older ones; docs/speed.md and docs/exact-sums.md show a few rows of the newest, and
+docs/pictures/peers.svg and threads.svg are drawn of them. MACHINE is a JSON object of these where the lines come from a
+machine without a Rust toolchain: `--this-machine` prints it there. `--tables` only writes tables and pictures again;
+`--check` fails if they are not what docs/figures.json gives.
 """
 
 import argparse
@@ -27,11 +29,48 @@ import textwrap
 import time
 
 import peers
+import threads
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 DOCS = os.path.join(HERE, "..", "docs")
-FIGURES, PICTURE = os.path.join(DOCS, "figures.json"), os.path.join(DOCS, "pictures", "peers.svg")
-PAGE, SUMS = os.path.join(DOCS, "performance.md"), os.path.join(DOCS, "sums.md")
+FIGURES = os.path.join(DOCS, "figures.json")
+PEERS, THREADS = (os.path.join(DOCS, "pictures", name) for name in ("peers.svg", "threads.svg"))
+BENCHMARKS, LOG, SPEED, SUMS = (os.path.join(DOCS, name) for name in ("benchmarks.md", "speed-log.md", "speed.md", "exact-sums.md"))
+# The benchmarks show this many machines, the newest ones; the log shows the older ones.
+SHOWN = 2
+# The rows of docs/speed.md.
+SPEED_SHOWN = {
+    "`any` over rows, COO": "any_coo/coo2d_f64/1",
+    "`nanmedian` of rows, array": "nanmedian/nan_2d_f64/1",
+    "`isin`, 10^4 test values": "isin/f64_10000_h50",
+    "`take` at random positions": "take/random/raise",
+    "`sum` over rows, CSR": "sum_csr/mat/1",
+    "`sum` over columns, CSR": "sum_csr/mat/0",
+    "`max` over rows, COO": "max_coo/mat/1",
+    "`add`, half of the positions in common, CSR": "add_csr/half",
+    "`exp`, CSR": "exp/mat",
+    "`concat` of columns, CSR": "concat/1",
+    "matrix times vector": "spmv/mat",
+    "matrix times array of 32 columns": "spmm/k32",
+    "matrix times sparse matrix": "spgemm/graph",
+    "CSR to CSC": "csr_to_csc/mat",
+}
+# How a page names a peer that is not a library of its own name.
+PEER_NAMES = {
+    "graphblas": "GraphBLAS",
+    "nalgebra": "nalgebra-sparse",
+    "numba_loop": "numba, loop",
+    "numpy_route": "numpy, several calls",
+    "numpy_values": "numpy, values only",
+    "rs_iter": "Rust loop",
+    "rs_select_nth": "Rust, `select_nth_unstable`",
+    "rs_sort_dedup": "Rust, sort and merge",
+    "rs_sort_search": "Rust, binary search",
+    "rust_iter": "Rust loop",
+    "scipy_route": "scipy, several calls",
+    "torch_csr": "torch, CSR",
+    "torch_route": "torch, several calls",
+}
 SUMS_SHOWN = {
     "sum by rows, CSR": "sum_csr/mat/1",
     "sum by rows, COO": "sum_coo/mat/1",
@@ -174,27 +213,41 @@ def cell(row, wanted):
     return f"{ratio}: {shown(ours)}, {name} {shown(theirs)}"
 
 
-def compare_table(known, threads):
-    machines = known["machines"]
-    head = ["workload", "wanted", *(str(machine["number"]) for machine in machines)]
+def compare_table(known, machines, threads):
+    """What machines took with a number of threads, beside the fastest other."""
+    machines = [machine for machine in machines if any(threads in row for row in machine["rows"].values())]
+    head = ["workload", "target", *(str(machine["number"]) for machine in machines)]
     taken = [name for machine in machines for name, row in machine["rows"].items() if threads in row]
-    names = list(dict.fromkeys(taken))
     lines = [f"| {' | '.join(head)} |", "| --- " * len(head) + "|"]
-    for name in names:
+    for name in dict.fromkeys(taken):
         wanted = known["wanted"].get(name, {}).get(threads)
         cells = [cell(machine["rows"].get(name, {}).get(threads), wanted) for machine in machines]
         lines.append(f"| {name} | {wanted or ''} | {' | '.join(cells)} |")
     return lines
 
 
-def threads_table(known):
+def targets_table(known, machines):
+    """How many of the targets that have a peer each machine reaches, with one thread and with two."""
+    lines = ["| machine | one thread | two threads |", "| --- | --- | --- |"]
+    for machine in machines:
+        cells = []
+        for threads in ("1", "2"):
+            taken = [(name, row[threads]) for name, row in machine["rows"].items() if threads in row and row[threads][1]]
+            found = [(known["wanted"].get(name, {}).get(threads), row[0] / row[2]) for name, row in taken]
+            ratios = [ratio <= wanted for wanted, ratio in found if wanted]
+            cells.append(f"{sum(ratios)} of {len(ratios)}" if ratios else "")
+        lines.append(f"| {machine['number']} | {' | '.join(cells)} |")
+    return lines
+
+
+def threads_table(machines):
     """What more threads bring on the last machine that has more than two cores."""
-    machine = next((machine for machine in reversed(known["machines"]) if machine["cores"] > 2), None)
+    machine = next((machine for machine in reversed(machines) if machine["cores"] > 2), None)
     if machine is None:
         return []
     rows = {name: row for name, row in machine["rows"].items() if len(row) > 1}
     counts = sorted({int(threads) for row in rows.values() for threads in row})
-    lines = [f"| workload | {' | '.join(map(str, counts))} |", "| --- " * (len(counts) + 1) + "|"]
+    lines = [f"| machine {machine['number']}, workload | {' | '.join(map(str, counts))} |", "| --- " * (len(counts) + 1) + "|"]
     for name, row in rows.items():
         times = [row.get(str(threads), [None])[0] for threads in counts]
         cells = ["" if time is None else f"{time:.3g}, {times[0] / time:.1f}" for time in times]
@@ -202,8 +255,8 @@ def threads_table(known):
     return lines
 
 
-def small_table(known):
-    machines = [(str(machine["number"]), machine["small"]) for machine in known["machines"] if "small" in machine]
+def small_table(machines):
+    machines = [(str(machine["number"]), machine["small"]) for machine in machines if "small" in machine]
     if not machines:
         return ["Not measured on these machines."]
     names = list(dict.fromkeys(name for _, small in machines for name in small))
@@ -224,8 +277,38 @@ def sums_table(known):
     return lines
 
 
+def speed_table(machine):
+    """What a few operations take, for a reader who wants no more than fourteen rows."""
+    head = f"| operation, ms on machine {machine['number']} | lacuna | fastest other | lacuna / other | lacuna, two threads |"
+    lines = [head, "| --- " * 5 + "|"]
+    for name, workload in SPEED_SHOWN.items():
+        row = machine["rows"][workload]
+        ours, peer, theirs = row["1"]
+        both = f"{row['2'][0]:.1f}" if "2" in row else ""
+        lines.append(f"| {name} | {ours:.1f} | {theirs:.1f} ({PEER_NAMES.get(peer, peer)}) | {ours / theirs:.2f} | {both} |")
+    return lines
+
+
+def slower_table(machine):
+    """For each family how many workloads take longer than the fastest other, and the one that loses most."""
+    lines = ["| family | slower | largest ratio | in the workload | fastest other |", "| --- " * 5 + "|"]
+    for family, rows in peers.compared(machine).items():
+        ratio, workload, peer = max((ours / theirs, workload, peer) for workload, ours, peer, theirs in rows)
+        slower = sum(ours > theirs for _, ours, _, theirs in rows)
+        shown = [f"{ratio:.2f}", f"`{workload}`", PEER_NAMES.get(peer, peer)] if slower else [""] * 3
+        lines.append(f"| {family} | {slower} of {len(rows)} | {' | '.join(shown)} |")
+    return lines
+
+
 def newest(known):
     return max(known["machines"], key=lambda machine: machine["date"])
+
+
+def parted(known):
+    """The newest machines and the older ones, each in the order of the figures."""
+    dates = sorted((machine["date"] for machine in known["machines"]), reverse=True)
+    is_new = lambda machine: machine["date"] >= dates[:SHOWN][-1]
+    return [m for m in known["machines"] if is_new(m)], [m for m in known["machines"] if not is_new(m)]
 
 
 def with_tables(page, tables):
@@ -246,18 +329,31 @@ def read(path):
 
 def made_of(known):
     """Each file that is made of the figures, wholly or in part, and its text."""
-    tables = {
-        "machines": [described(machine) for machine in known["machines"]],
-        "one thread": compare_table(known, "1"),
-        "two threads": compare_table(known, "2"),
-        "more threads": threads_table(known),
-        "small": small_table(known),
+    shown, older = parted(known)
+    benchmarks = {
+        "machines": [described(machine) for machine in shown],
+        "targets": targets_table(known, shown),
+        "one thread": compare_table(known, shown, "1"),
+        "two threads": compare_table(known, shown, "2"),
+        "more threads": threads_table(shown),
+        "small": small_table(shown),
         "growth": known["growth"],
     }
+    log = {
+        "older machines": [described(machine) for machine in older],
+        "older, targets": targets_table(known, older),
+        "older, one thread": compare_table(known, older, "1"),
+        "older, two threads": compare_table(known, older, "2"),
+    }
+    speed = {"speed": speed_table(newest(known)), "slower": slower_table(newest(known))}
+    sums = {"sums": sums_table(known)} if "<!-- sums: " in read(SUMS) else {}
     return {
-        PAGE: with_tables(read(PAGE), tables),
-        SUMS: with_tables(read(SUMS), {"sums": sums_table(known)}),
-        PICTURE: peers.picture(newest(known)),
+        BENCHMARKS: with_tables(read(BENCHMARKS), benchmarks),
+        LOG: with_tables(read(LOG), log),
+        SPEED: with_tables(read(SPEED), speed),
+        SUMS: with_tables(read(SUMS), sums),
+        PEERS: peers.picture(newest(known)),
+        THREADS: threads.picture(shown),
     }
 
 

@@ -190,7 +190,7 @@ pub mod prelude {
 /// | --- | --- |
 /// | `docs/cli.md` | the command line `lacuna`, and its expressions |
 /// | `docs/operations.md` | types, formats, gradients and engines of each operation |
-/// | `docs/performance.md` | benchmarks |
+/// | `docs/benchmarks.md` | benchmarks |
 /// | `docs/decisions/` | the reasons of larger decisions, by number |
 /// | `docs/examples/` | programs, run by `cargo run --features lazy --example NAME` |
 /// | `docs/gpu.md` | the package `lacuna-gpu`: graphs on a GPU |

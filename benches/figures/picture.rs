@@ -1,4 +1,4 @@
-//! Nanoseconds an entry against entries, both logarithmic, one panel a group of cases: what is proportional lies flat.
+//! Nanoseconds per entry against entries, both logarithmic, one panel a group of cases: what is proportional lies flat.
 
 use std::fmt::Write;
 
@@ -37,7 +37,7 @@ fn panel(title: &str, lines: &[(&str, &[Figure])]) -> String {
     let [left, top, right, bottom] = MARGINS;
     let x = |size: f64| left + (WIDTH - left - right) * (size / least).ln() / (most / least).ln().max(1e-9);
     let y = |each: f64| top + (HEIGHT - top - bottom) * (1.0 - (each / LEAST).ln() / (MOST / LEAST).ln());
-    let mut svg = format!("<text x=\"{left}\" y=\"18\" font-size=\"13\">{title}: ns an entry</text>\n");
+    let mut svg = format!("<text x=\"{left}\" y=\"18\" font-size=\"13\">{title}: ns per entry</text>\n");
     for each in (-1..=2).map(|power| 10f64.powi(power)) {
         let (height, end) = (y(each), WIDTH - right);
         let _ = write!(svg, "<path d=\"M{left} {height:.1}H{end}\" stroke=\"#dddddd\"/>");

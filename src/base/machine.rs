@@ -33,7 +33,7 @@ fn has_512_bits() -> bool {
 ///
 /// The loop must be an `#[inline(always)]` closure, so that it is compiled into the functions with these features.
 /// Loops with at most ten tests per element gain the most from AVX-512. Comparing a line of eight keys is as fast with
-/// AVX2 (`docs/performance.md`). Unoptimized builds have no SIMD, so they compile only the plain loop.
+/// AVX2 (`docs/speed-log.md`). Unoptimized builds have no SIMD, so they compile only the plain loop.
 #[cfg(all(feature = "machine", target_arch = "x86_64", not(miri)))]
 #[inline(always)]
 pub(crate) fn in_wide_vectors<R>(f: impl FnOnce() -> R) -> R {

@@ -7,7 +7,7 @@
 //! A line is *full* if its last slot is used. The keys that found their line full are in an additional hash set. For
 //! any keys, building therefore takes O(m) for m keys, and a query takes O(1) expected time.
 //!
-//! Alternatives and benchmarks are in `docs/performance.md`.
+//! Alternatives and benchmarks are in `docs/speed-log.md`.
 
 use std::hash::Hash;
 use std::hint::black_box;

@@ -4,7 +4,7 @@
 //! lookup, many memory accesses overlap.
 //!
 //! SIMD gather instructions are not used: they are faster on some processors for small arrays, and slower elsewhere.
-//! See `docs/performance.md` for benchmarks.
+//! See `docs/speed-log.md` for benchmarks.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
