@@ -28,7 +28,7 @@
 //! # Ok::<(), lacuna::Error>(())
 //! ```
 //!
-//! Next: the [`guide`](documents::guide), and the [other pages](documents).
+//! Next: [first steps](documents::first_tensor), and the [other pages](documents).
 //!
 //! # The types
 //!
@@ -166,41 +166,54 @@ pub mod prelude {
     };
 }
 
-/// The guide and the other pages of the repository, without code.
+/// The pages of the book, without code.
 ///
 /// Their snippets are run as tests.
 ///
-/// | document | content |
+/// | page | content |
 /// | --- | --- |
-/// | [`guide`](documents::guide) | a tutorial in six steps |
-/// | [`formats`](documents::formats) | the contents and the costs of COO and CSR |
-/// | [`files`](documents::files) | Matrix Market, `.tns`, `.npy`, `.npz`, Parquet and tables (`.csv`) |
-/// | [`larger`](documents::larger) | tensors that do not fit memory |
-/// | [`semantics`](documents::semantics) | the meaning of each operation, and all differences from other libraries |
-/// | [`sums`](documents::sums) | exact sums: reasons and method |
+/// | [`first_tensor`](documents::first_tensor) | build, print, reduce and save a tensor |
+/// | [`tutorial_readings`](documents::tutorial_readings) | missing readings in a record of carbon dioxide |
+/// | [`tutorial_graph`](documents::tutorial_graph) | a social network: degrees, products, shortest paths |
+/// | [`tutorial_model`](documents::tutorial_model) | gradients, and fitting a model |
+/// | [`cookbook`](documents::cookbook) | recipes by task |
+/// | [`choose_format`](documents::choose_format) | COO or CSR |
+/// | [`files`](documents::files) | reading and writing files |
+/// | [`larger_than_memory`](documents::larger_than_memory) | Parquet, chunks and memory limits |
+/// | [`cluster`](documents::cluster) | workers on several machines |
+/// | [`speed`](documents::speed) | speed against other libraries, and tips |
+/// | [`from_numpy`](documents::from_numpy) | equivalents in numpy, scipy, pydata/sparse and PyTorch |
+/// | [`concepts`](documents::concepts) | fill, pattern, stored view and guarantees |
+/// | [`formats`](documents::formats) | the layout of COO and CSR in memory |
 /// | [`gradients`](documents::gradients) | the guarantees of the gradients |
-/// | [`translation`](documents::translation) | the equivalents of numpy, scipy, pydata/sparse and PyTorch |
+/// | [`lazy`](documents::lazy) | lazy graphs, programs and engines |
+/// | [`exact_sums`](documents::exact_sums) | exact sums: reasons and method |
+/// | [`differences`](documents::differences) | differences from other libraries |
+/// | [`errors`](documents::errors) | all errors, their causes and what to do |
 /// | [`architecture`](documents::architecture) | the layout of the sources, and how to add an operation |
 ///
 /// # In the repository
 ///
-/// Links of these pages to a file without a page lead to this table.
+/// Links of these pages to other files of the repository lead to this table.
 ///
 /// | file | content |
 /// | --- | --- |
-/// | `docs/cli.md` | the command line `lacuna`, and its expressions |
+/// | `docs/install.md` | features and versions |
+/// | `docs/cli.md`, `docs/expressions.md` | the command line `lacuna`, and its expressions |
+/// | `docs/file-formats.md` | the layout of each file format |
 /// | `docs/operations.md` | types, formats, gradients and engines of each operation |
-/// | `docs/benchmarks.md` | benchmarks |
+/// | `docs/benchmarks.md`, `docs/speed-log.md` | benchmarks, and what was tried |
+/// | `docs/gpu.md` | the package `lacuna-gpu`: graphs on a GPU |
 /// | `docs/decisions/` | the reasons of larger decisions, by number |
 /// | `docs/examples/` | programs, run by `cargo run --features lazy --example NAME` |
-/// | `docs/gpu.md` | the package `lacuna-gpu`: graphs on a GPU |
-/// | `src/engines/datafusion/README.md` | the package `lacuna-datafusion`, and workers on several machines |
+/// | `docs/testing.md` | tests |
+/// | `src/engines/datafusion/README.md` | the package `lacuna-datafusion` |
 #[cfg(any(doc, doctest))]
 pub mod documents {
-    /// A page, before whose own link labels those of this crate count.
+    /// Defines a page. If a label has two targets, the first one counts, and here it is a page of this crate.
     macro_rules! page {
         ($name:ident, $file:literal) => {
-            #[doc = include_str!("documents.md")]
+            #[doc = include_str!("../docs/rustdoc-links.txt")]
             #[doc = include_str!(concat!("../docs/", $file, ".md"))]
             pub mod $name {}
         };
@@ -211,61 +224,19 @@ pub mod documents {
     page!(tutorial_model, "tutorial-model");
     page!(cookbook, "cookbook");
     page!(choose_format, "choose-format");
+    page!(files, "files");
     page!(larger_than_memory, "larger-than-memory");
     page!(cluster, "cluster");
     page!(speed, "speed");
     page!(from_numpy, "from-numpy");
     page!(concepts, "concepts");
+    page!(formats, "formats");
+    page!(gradients, "gradients");
     page!(lazy, "lazy");
     page!(exact_sums, "exact-sums");
     page!(differences, "differences");
-    // The pages link to each other as files. If a name has two targets, the first one counts, and here it is a page.
-    #[doc = "[formats]: crate::documents::formats\n[files]: crate::documents::files"]
-    #[doc = "[larger]: crate::documents::larger\n[semantics]: crate::documents::semantics"]
-    #[doc = "[gradients]: crate::documents::gradients\n[sums]: crate::documents::sums"]
-    #[doc = "[gradients of a graph]: crate::documents::gradients#gradients-of-a-graph"]
-    #[doc = "[translation]: crate::documents::translation\n[cli]: crate::documents#in-the-repository"]
-    #[doc = "[operations]: crate::documents#in-the-repository\n[0015]: crate::documents#in-the-repository\n"]
-    #[doc = "[small]: crate::documents::semantics#broadcasting\n"]
-    #[doc = include_str!("../docs/guide.md")]
-    pub mod guide {}
-    #[doc = "[files]: crate::documents::files\n[semantics]: crate::documents::semantics\n"]
-    #[doc = include_str!("../docs/formats.md")]
-    pub mod formats {}
-    #[cfg(any(feature = "io", not(doctest)))]
-    #[doc = "[duplicates]: crate::Duplicates"]
-    #[doc = "[cli]: crate::documents#in-the-repository\n[encodings]: crate::documents#in-the-repository"]
-    #[doc = "[0017]: crate::documents#in-the-repository\n"]
-    #[doc = include_str!("../docs/files.md")]
-    pub mod files {}
-    #[doc = "[damaged]: crate::documents::files#damaged-parquet\n[folders]: crate::documents::files#folders-of-tables"]
-    #[doc = "[figures]: crate::documents#in-the-repository\n[workers]: crate::documents#in-the-repository"]
-    #[doc = "[0018]: crate::documents#in-the-repository\n[0019]: crate::documents#in-the-repository\n"]
-    #[doc = include_str!("../docs/larger.md")]
-    pub mod larger {}
-    #[doc = "[gradients]: crate::documents::gradients\n[sums]: crate::documents::sums"]
-    #[doc = "[0012]: crate::documents#in-the-repository\n"]
-    #[doc = include_str!("../docs/semantics.md")]
-    pub mod semantics {}
-    #[doc = "[graphs]: crate::documents::guide#lazy-chains-and-static-graphs"]
-    #[doc = "[semantics]: crate::documents::semantics\n[cli]: crate::documents#in-the-repository"]
-    #[doc = "[operations]: crate::documents#in-the-repository\n[sums]: crate::documents::sums\n"]
-    #[doc = include_str!("../docs/gradients.md")]
-    pub mod gradients {}
-    #[doc = "[files]: crate::documents::files\n[semantics]: crate::documents::semantics"]
-    #[doc = "[gradients]: crate::documents::gradients\n[tables]: crate::documents::files#tables-csv"]
-    #[doc = "[graphs]: crate::documents::guide#lazy-chains-and-static-graphs"]
-    #[doc = "[solvers]: crate::documents::guide#missing-operations"]
-    #[doc = "[paths]: crate::documents#in-the-repository\n"]
-    #[doc = include_str!("../docs/translation.md")]
-    pub mod translation {}
-    #[doc = "[figures]: crate::documents#in-the-repository\n"]
-    #[doc = include_str!("../docs/sums.md")]
-    pub mod sums {}
-    #[doc = "[sums]: crate::documents::sums\n[0005]: crate::documents#in-the-repository"]
-    #[doc = "[0016]: crate::documents#in-the-repository\n"]
-    #[doc = include_str!("../docs/architecture.md")]
-    pub mod architecture {}
+    page!(errors, "errors");
+    page!(architecture, "architecture");
     #[cfg(doctest)]
     #[doc = include_str!("../README.md")]
     pub mod readme {}

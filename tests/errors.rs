@@ -446,7 +446,8 @@ fn page() -> String {
         let (_, error, _) = cases.iter().find(|(name, ..)| *name == variant).unwrap();
         let [cause, advice] = documentation(variant);
         let message = error.to_string().replace('|', "\\|");
-        *text += &format!("| `{variant}` | {cause} | {message} | {advice} |\n");
+        let mark = if message.contains('`') { "``" } else { "`" };
+        *text += &format!("| `{variant}` | {cause} | {mark}{message}{mark} | {advice} |\n");
     };
     for (kind, heading) in HEADINGS {
         text += &format!("\n## {heading}\n\nKind: `ErrorKind::{kind:?}`.\n\n{COLUMNS}");

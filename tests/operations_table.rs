@@ -331,7 +331,7 @@ Operations have their names in expressions ([the command line](cli.md)). The pag
   steps of lazy graphs.
 - **gradient**: by the first operand, in expressions. **second**: the gradient of that gradient, in lazy graphs.
 - **lazy**: a step of lazy graphs. **pass**: the engine `Threads` computes it in one pass with the steps before it. `Threads`
-  runs all steps. **chunks**: the engine `Chunks` computes it chunk by chunk ([larger than memory](larger.md)). Other
+  runs all steps. **chunks**: the engine `Chunks` computes it chunk by chunk ([larger than memory](larger-than-memory.md)). Other
   steps need their operands in memory. **text**: a program with this step has a textual form.
 - **GPU**: the engine of [`lacuna-gpu`](gpu.md) computes it on the device. That page lists the operands.
 

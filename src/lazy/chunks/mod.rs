@@ -29,7 +29,7 @@ use crate::base::sealed::Sealed;
 ///
 /// The data of a graph is split: files of `io::scan` (feature `parquet`), tensors, and program inputs.
 /// [`explain`](super::On::explain) shows the axes of the chunks. Values that are needed entirely are shown too; these
-/// values must fit in memory. The page [when it does not fit](crate::documents::larger) describes the memory use.
+/// values must fit in memory. The page [`larger_than_memory`](crate::documents::larger_than_memory) describes the memory use.
 ///
 /// # Examples
 ///

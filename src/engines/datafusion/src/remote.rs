@@ -395,7 +395,7 @@ mod tests {
                 |asked| asked.mapped = "float64 2.0".into(),
                 "the steps result in the fill float64 1.0 on this worker, not",
             ),
-            (|asked| asked.dtype = "float32".into(), "input \"x\" is float64"),
+            (|asked| asked.dtype = "float32".into(), "input \"x\" must be float64"),
             (|asked| asked.kept = vec![2], "unknown axis"),
         ];
         for (change, told) in of_file.into_iter().chain(of_query) {
