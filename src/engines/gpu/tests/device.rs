@@ -828,6 +828,8 @@ fn mutants_of_kernels() {
         check_pairs,
         check_short_floats,
         check_long_fills,
+        check_digits,
+        check_choices,
         check_large_groups,
         check_64_bits,
         check_32_bits,
@@ -1156,6 +1158,47 @@ fn check_pairs_of<T: DeviceElement + Real>(gpu: &Gpu, numbers: &[T]) {
     }
 }
 
+/// Sorts of keys that differ in one digit only.
+#[test]
+fn each_digit_is_sorted() {
+    gpu().iter().for_each(check_digits);
+}
+
+fn check_digits(gpu: &Gpu) {
+    for shift in (0..64).step_by(4) {
+        let values: Vec<u64> = (0..201).map(|at| (at * 7 % 16) << shift).collect();
+        let rows = (0..201).map(|at| u32::from(at >= 150)).collect();
+        let x = CooTensor::new([2, 201], vec![rows, (0..201).collect()], values, 0).unwrap();
+        let lazy = gpu.upload(&x).unwrap().lazy();
+        for axes in [vec![1], vec![0, 1]] {
+            check_strict(gpu, &lazy.stored().median(lacuna::Nanmedian::over(axes).lower()), || format!("{shift}"));
+        }
+    }
+}
+
+/// A choice between two operands of each width.
+#[test]
+fn choices_equal_those_of_threads() {
+    gpu().iter().for_each(check_choices);
+}
+
+fn check_choices(gpu: &Gpu) {
+    fn check_choice<T: DeviceElement>(gpu: &Gpu, numbers: &mut Numbers, values: &[T]) {
+        let x = numbers.filled(values);
+        let moved = x.values().iter().rev().copied().collect();
+        let y = Tensor::from_parts(x.pattern().clone(), moved, values[0]).unwrap();
+        let (x, y) = (gpu.upload(&x).unwrap().lazy(), gpu.upload(&y).unwrap().lazy());
+        check_strict(gpu, &x.equal(&y).where_(&x, &y), || format!("{x:?}"));
+    }
+    let mut numbers = Numbers(141);
+    check_choice(gpu, &mut numbers, &[false, true]);
+    check_choice(gpu, &mut numbers, &[0, 1, 200_u8]);
+    check_choice(gpu, &mut numbers, &[0, 1, -300_i16]);
+    check_choice(gpu, &mut numbers, &[0, 1, -70_000_i32]);
+    check_choice(gpu, &mut numbers, &[0, 1, 1_u64 << 40]);
+    check_choice(gpu, &mut numbers, &[0.0_f32, 1.5, -2.5]);
+}
+
 /// Sums and means of many unstored positions.
 #[test]
 fn long_fills_equal_those_of_threads() {
@@ -1420,7 +1463,14 @@ fn nans_have_the_bits_of_threads() {
                 check_strict(&gpu, &graph, || format!("{graph:?}"));
                 check(&gpu.verify(), &graph, || format!("{graph:?}"));
             }
-            for graph in [lazy.flip(0), lazy.sum(0), lazy.nanmedian(0), lazy.take(vec![0_u32, 0, 3])] {
+            // The first entry is taken twice, and receives NaN and a number.
+            let taken = lazy.take(vec![0_u32, 0, 3]);
+            let upstream = Tensor::from_parts(
+                CooPattern::new([3], 3, vec![vec![0, 1, 2]]).unwrap(), vec![$x.values()[2], $one, $one], $one,
+            );
+            let upstream = gpu.upload(&upstream.unwrap()).unwrap().lazy();
+            check_strict(&gpu, &taken.gradient(&lazy, &upstream), || "a sum with NaN".into());
+            for graph in [lazy.flip(0), lazy.sum(0), lazy.nanmedian(0), taken] {
                 check_strict(&gpu, &graph.gradient(&lazy, &graph), || format!("gradient of {graph:?}"));
             }
         )*};
