@@ -780,7 +780,7 @@ fn no_list_of_file_formats_leaves_one_out() {
     let manual = read("docs/cli.md");
     let lists = [
         sentence(stdout(&lacuna(&["--help"])), "Files: ", "\n\n"),
-        sentence(read("docs/install.md"), "Files (feature `io`): ", "\n\n"),
+        sentence(read("docs/install.md"), "| `io` |", "\n"),
         sentence(read("Cargo.toml"), "## Matrix Market", "\nio ="),
         sentence(manual.clone(), "`--from ", "`"),
         sentence(manual.clone(), "`--to ", "`"),
