@@ -147,9 +147,9 @@ fn csr_stays_csr_over_any_axes() {
     let file = data("karate_csr.npz");
     assert_eq!(json_of(&["any", &file, "--axis", "1"])["format"], "csr");
     assert_eq!(json_of(&["any", &file, "--axis", "0"])["format"], "csr");
-    assert_eq!(json_of(&["any", &file, "--axis", "1", "--format", "coo"])["format"], "coo");
-    let of_csr = json_of(&["nanmedian", &file, "--axis", "0", "--format", "csr"]);
-    let of_coo = json_of(&["nanmedian", &file, "--axis", "0", "--format", "coo"]);
+    assert_eq!(json_of(&["any", &file, "--axis", "1", "--layout", "coo"])["format"], "coo");
+    let of_csr = json_of(&["nanmedian", &file, "--axis", "0", "--layout", "csr"]);
+    let of_coo = json_of(&["nanmedian", &file, "--axis", "0", "--layout", "coo"]);
     assert_eq!((&of_csr["format"], &of_csr["values"]), (&json!("csr"), &of_coo["values"]));
     let taken = json_of(&["take", &file, "--axis", "0", "--indices", "33"]);
     assert_eq!((&taken["format"], &taken["nnz"]), (&json!("csr"), &json!(17)));
@@ -300,7 +300,7 @@ fn nanmedian_of_positions_and_of_entries() {
     let folder = Folder::new("nanmedian");
     let file = folder.file("x.mtx", "%%MatrixMarket matrix array integer general\n1 2\n1\n2\n");
     assert_eq!(values_of(&["nanmedian", &file]), json!([[[], 1.5]]));
-    assert_eq!(values_of(&["nanmedian", &file, "--even", "lower"]), json!([[[], 1.0]]));
+    assert_eq!(values_of(&["nanmedian", &file, "--middle", "lower"]), json!([[[], 1.0]]));
     assert_eq!(json_of(&["nanmedian", &file, "--dtype", "float32"])["dtype"], "float32");
     assert!(failure(1, &["nanmedian", &data("pauli_sum.mtx")]).contains("nanmedian is not defined for complex128"));
 }
@@ -313,7 +313,7 @@ fn count_nonzero_of_positions_and_of_entries() {
     let rows = json_of(&["count_nonzero", &file, "--axis", "1", "--keep-dims"]);
     assert_eq!((&rows["dtype"], &rows["shape"]), (&json!("uint64"), &json!([2, 1])));
     assert_eq!(rows["values"], json!([[[0, 0], 1], [[1, 0], 2]]));
-    let filled = ["count_nonzero", &file, "--fill", "7", "--axis", "0", "--format", "csr"];
+    let filled = ["count_nonzero", &file, "--fill", "7", "--axis", "0", "--layout", "csr"];
     assert_eq!(values_of(&filled), json!([[[0], 1], [[1], 2], [[2], 2]]));
     let stored = json_of(&[&filled[..], &["--stored-only"]].concat());
     assert_eq!((&stored["values"], &stored["format"]), (&json!([[[0], 1], [[1], 1], [[2], 1]]), &json!("csr")));
@@ -357,10 +357,10 @@ fn gradients_of_files() {
     assert_eq!(median, json!([[[0, 0], 5.0], [[1, 0], 50.0], [[1, 1], 50.0]]));
     let stored = ["backward", "nanmedian", &x, "--axis", "1", "--keep-dims", "--grad", &g, "--stored-only"];
     assert_eq!(values_of(&stored)[0], json!([[0, 0], 10.0]));
-    let lower = ["backward", "nanmedian", &x, "--axis=1", "--keep-dims", "--grad", &g, "--even", "lower"];
+    let lower = ["backward", "nanmedian", &x, "--axis=1", "--keep-dims", "--grad", &g, "--middle", "lower"];
     assert_eq!(values_of(&lower), json!([[[0, 0], 0.0], [[1, 0], 100.0], [[1, 1], 0.0]]));
     let twice = folder.file("t.mtx", "%%MatrixMarket matrix array integer general\n2 2\n1\n20\n20\n300\n");
-    let of_take = ["backward", "take", &x, "--axis", "0", "--indices", "-1,1", "--grad", &twice, "--format", "csr"];
+    let of_take = ["backward", "take", &x, "--axis", "0", "--indices", "-1,1", "--grad", &twice, "--layout", "csr"];
     assert_eq!(values_of(&of_take), json!([[[0, 0], 0], [[1, 0], 21], [[1, 1], 320]]));
     let wrong = failure(1, &["backward", "any", &x, "--grad", &g]);
     assert_eq!(wrong, format!("error: {g}: the upstream gradient must have shape [], found [2, 1]\n"));
@@ -393,7 +393,7 @@ fn for_each_type(folder: &Folder, mut check: impl FnMut(&str, &str)) {
     let x = folder.file("x.mtx", "%%MatrixMarket matrix coordinate integer general\n2 2 2\n1 1 1\n2 2 0\n");
     for (format, dtype) in ["coo", "csr"].iter().flat_map(|format| TYPES.split(' ').map(move |dtype| (format, dtype))) {
         let file = folder.path(&format!("{dtype}.npz"));
-        let made = json_of(&["convert", &x, &file, "--dtype", dtype, "--format", format]);
+        let made = json_of(&["convert", &x, &file, "--dtype", dtype, "--layout", format]);
         assert_eq!((&made["dtype"], &made["format"]), (&json!(dtype), &json!(format)));
         check(dtype, &file);
     }
@@ -450,7 +450,7 @@ fn the_median_of_16_bit_floats_is_of_their_type() {
     let file = folder.file("x.mtx", "%%MatrixMarket matrix array real general\n1 2\n1\n2\n");
     for dtype in ["float16", "bfloat16"] {
         let median = |more: &[&str]| json_of(&[&["nanmedian", &file, "--dtype", dtype], more].concat());
-        for more in [&[][..], &["--stored-only"], &["--axis", "1", "--format", "csr"]] {
+        for more in [&[][..], &["--stored-only"], &["--axis", "1", "--layout", "csr"]] {
             let told = median(more);
             assert_eq!((&told["dtype"], &told["values"][0][1]), (&json!(dtype), &json!(1.5)), "{more:?}");
         }
@@ -593,7 +593,7 @@ fn wrong_usage_is_status_2() {
         &["isin", file, "--values", "1", "--values-from", file],
         &["take", file, "--indices", "1.5"],
         &["take", file, "--mode", "wrap"],
-        &["nanmedian", file, "--even", "upper"],
+        &["nanmedian", file, "--middle", "upper"],
         &["info", file, "--dtype", "float63"],
         &["backward", "isin", file],
         &["info", file, "--fill", "one"],
@@ -666,39 +666,42 @@ fn an_archive_is_stored_where_that_is_asked_for() {
     let folder = Folder::new("store");
     let (deflated, stored) = (folder.path("deflated.npz"), folder.path("stored.npz"));
     json_of(&["convert", &data("titanic.npz"), &deflated]);
-    json_of(&["convert", &data("titanic.npz"), &stored, "--store"]);
+    json_of(&["convert", &data("titanic.npz"), &stored, "--uncompressed"]);
     let length = |path: &str| std::fs::metadata(path).unwrap().len();
     assert!(length(&stored) > length(&deflated), "{} and {} bytes", length(&stored), length(&deflated));
     assert_eq!(json_of(&["info", &stored]), json_of(&["info", &deflated]));
-    let streamed = lacuna(&["isnan", &stored, "-o", "-", "--to", "npz", "--store"]).stdout;
+    let streamed = lacuna(&["isnan", &stored, "-o", "-", "--to", "npz", "--uncompressed"]).stdout;
     let named = folder.path("isnan.npz");
-    json_of(&["isnan", &stored, "-o", &named, "--store"]);
+    json_of(&["isnan", &stored, "-o", &named, "--uncompressed"]);
     assert_eq!(streamed.len() as u64, length(&named));
     for arguments in [&["x.mtx"][..], &["x.mtx.gz"], &["x.npz", "--to", "npy"], &["-", "--to", "tns"]] {
-        let told = failure(2, &[&["convert", "none.mtx", "--store"], arguments].concat());
-        assert!(told.contains(&format!("--store does not apply to {}, which is written as .", arguments[0])), "{told}");
+        let told = failure(2, &[&["convert", "none.mtx", "--uncompressed"], arguments].concat());
+        assert!(
+            told.contains(&format!("--uncompressed does not apply to {}, which is written as .", arguments[0])),
+            "{told}"
+        );
     }
 }
 
 /// They were taken and did nothing.
 #[test]
 fn options_of_a_file_that_is_not_written_are_refused() {
-    for option in [&["--store"][..], &["--to", "npz"]] {
+    for option in [&["--uncompressed"][..], &["--to", "npz"]] {
         for verb in [&["any", "none.mtx"][..], &["prune", "none.mtx"], &["backward", "any", "x", "--grad", "none.mtx"]]
         {
             let told = failure(2, &[verb, option].concat());
             assert!(told.contains("not provided") && told.contains("--output <FILE>"), "{told}");
         }
     }
-    for option in [&["--size", "500"][..], &["--to", "png"], &["--head", "3"], &["--all"]] {
+    for option in [&["--pixels", "500"][..], &["--to", "png"], &["--limit", "3"], &["--all"]] {
         let told = failure(2, &[&["spy", "none.mtx"], option].concat());
         assert!(told.contains("not provided") && told.contains("--output <FILE>"), "{told}");
     }
     for option in [&["--json"][..], &["-o", "x.png"]] {
-        let told = failure(2, &[&["spy", "none.mtx", "--columns", "40"], option].concat());
-        assert!(told.contains("'--columns <N>' cannot be used with"), "{told}");
+        let told = failure(2, &[&["spy", "none.mtx", "--width", "40"], option].concat());
+        assert!(told.contains("'--width <N>' cannot be used with"), "{told}");
     }
-    assert_eq!(values_of(&["spy", &data("karate.mtx"), "--head", "1"]), json!([[[0, 1], 1.0]]));
+    assert_eq!(values_of(&["spy", &data("karate.mtx"), "--limit", "1"]), json!([[[0, 1], 1.0]]));
 }
 
 #[test]
@@ -719,12 +722,17 @@ fn wrong_usage_shows_the_usage_of_its_verb() {
 fn help_lists_what_a_verb_has_of_its_own_before_the_options_for_reading() {
     let help = stdout(&lacuna(&["nanmedian", "--help"]));
     let (own, rest) = help.split_once("Options for reading:\n").expect(&help);
-    let reading = rest.split("\n\n").next().unwrap();
-    for option in ["--axis", "--keep-dims", "--even", "--stored-only", "--output", "--to", "--json"] {
-        assert!(own.contains(option) && !reading.contains(option), "{option}: {help}");
+    let (rest, _) = rest.split_once("\nExample").expect(&help);
+    let (reading, writing) = rest.split_once("Options for writing and printing:\n").expect(&help);
+    let short = stdout(&lacuna(&["nanmedian", "-h"]));
+    for option in ["--axis", "--keep-dims", "--middle", "--stored-only", "--output", "--json"] {
+        assert!(own.contains(option) && !rest.contains(option) && short.contains(option), "{option}: {help}");
     }
-    for option in ["--format", "--dtype", "--fill", "--shape", "--duplicates", "--max-memory", "--from"] {
-        assert!(reading.contains(option) && !own.contains(option), "{option}: {help}");
+    for option in ["--layout", "--dtype", "--fill", "--shape", "--duplicates", "--max-memory", "--from"] {
+        assert!(reading.contains(option) && !own.contains(option) && !short.contains(option), "{option}: {help}");
+    }
+    for option in ["--to", "--uncompressed", "--limit"] {
+        assert!(writing.contains(option) && !own.contains(option) && !short.contains(option), "{option}: {help}");
     }
     let page = stdout(&lacuna(&["man"]));
     assert!(page.contains(".SS \"OPTIONS FOR READING\""), "{page}");
@@ -736,12 +744,12 @@ fn a_negative_count_is_told_what_is_expected() {
     for (option, expected) in [
         ("--shape", "`-1` is not a length"),
         ("--max-memory", "expected a whole number of bytes"),
-        ("--columns", "expected a whole number of characters"),
+        ("--width", "expected a whole number of characters"),
     ] {
         let told = failure(2, &["spy", &karate, option, "-1"]);
         assert!(told.contains(expected) && !told.contains("-- -1"), "{told}");
     }
-    assert!(failure(2, &["spy", &karate, "--columns", "wide"]).contains("expected a whole number of characters"));
+    assert!(failure(2, &["spy", &karate, "--width", "wide"]).contains("expected a whole number of characters"));
 }
 
 /// The options that a help lists, `--axis` and the like.
@@ -782,8 +790,8 @@ fn no_list_of_file_formats_leaves_one_out() {
         sentence(stdout(&lacuna(&["--help"])), "Files: ", "\n\n"),
         sentence(read("docs/install.md"), "| `io` |", "\n"),
         sentence(read("Cargo.toml"), "## Matrix Market", "\nio ="),
-        sentence(manual.clone(), "`--from ", "`"),
-        sentence(manual.clone(), "`--to ", "`"),
+        sentence(manual.clone(), "\n| `--from ", "\n"),
+        sentence(manual.clone(), "\n| `--to ", "\n"),
         sentence(manual, "\n## Files\n", "\n## "),
         read("docs/files.md"),
         read("docs/file-formats.md"),
@@ -842,12 +850,24 @@ fn a_full_disk_behind_stderr_is_no_panic() {
     }
 }
 
+/// The groups of commands that a help lists, each with the names of its commands.
+fn groups_of(help: &str) -> Vec<(&str, Vec<&str>)> {
+    let Some((_, listed)) = help.split_once(" <COMMAND>\n\n") else { return Vec::new() };
+    let groups = listed.split("\n\n").take_while(|group| !group.starts_with("Options:"));
+    groups
+        .map(|group| {
+            let (heading, lines) = group.split_once(":\n").expect(group);
+            (heading, lines.lines().filter_map(|line| line.split_whitespace().next()).collect())
+        })
+        .collect()
+}
+
 /// The verbs that the help of a verb lists, and those below them.
 fn verbs_below(verb: &[String]) -> Vec<Vec<String>> {
     let words: Vec<&str> = verb.iter().map(String::as_str).chain(["--help"]).collect();
     let help = stdout(&lacuna(&words));
-    let listed = help.split_once("Commands:\n").map_or("", |(_, list)| list.split("\n\n").next().unwrap());
-    let names = listed.lines().filter_map(|line| line.split_whitespace().next());
+    let groups = groups_of(&help);
+    let names = groups.iter().flat_map(|(_, names)| names);
     let verbs = names.map(|name| [verb, &[name.to_string()]].concat());
     verbs.flat_map(|verb| [vec![verb.clone()], verbs_below(&verb)].concat()).collect()
 }
@@ -858,14 +878,17 @@ fn the_help_lists_the_commands_of_the_table() {
         verbs_below(verb).iter().filter(|below| below.len() == verb.len() + 1).map(|below| below.join(" ")).collect()
     };
     let (verbs, gradients) = (names(&[]), names(&["backward".to_string()]));
+    let help = stdout(&lacuna(&["--help"]));
+    let groups: Vec<&str> = groups_of(&help).into_iter().map(|(group, _)| group).collect();
+    let all = ["Files", "Reductions", "Elementwise", "Indexing", "Products", "Expressions and gradients", "Tools"];
+    assert_eq!(groups, all);
     let mut found = 0;
     for (name, _, gradient) in lacuna::eval::CommandSpec::all() {
-        let of = verbs.iter().position(|verb| verb == name);
-        assert!(of.is_some_and(|at| at >= found), "{name} is not in {verbs:?}, or not in order");
-        found = of.unwrap();
+        assert_eq!(verbs.iter().filter(|verb| *verb == name).count(), 1, "{name} in {verbs:?}");
+        found += 1;
         assert_eq!(gradient.is_some(), gradients.contains(&format!("backward {name}")), "{name}");
     }
-    assert!(found > 40, "the last command is one of many");
+    assert!(found > 40 && verbs.len() == found + 8, "{found} operations of {verbs:?}");
 }
 
 #[cfg(unix)]
@@ -942,6 +965,9 @@ fn completions_know_the_verbs_and_the_words_of_options() {
         assert!(["nanmedian", "max-memory"].iter().all(|word| script.contains(word)), "{shell}");
         let knows_values = ["bash", "zsh", "fish"].contains(&shell);
         assert!(!knows_values || script.contains("complex128"), "{shell}");
+        // `lacuna help <TAB>` lists the commands.
+        let names_of_help = "info convert eval backward spy help completions man any ";
+        assert!(!knows_values || script.contains(names_of_help), "{shell}");
     }
     assert!(failure(2, &["completions", "csh"]).contains("csh"));
 }
@@ -975,7 +1001,7 @@ fn names_of_formats_are_read_in_either_case_and_listed_where_they_are_wrong() {
     let wrong = failure(2, &["info", &data("karate.mtx"), "--from", "csv"]);
     assert!(wrong.contains("mtx") && wrong.contains("npz"), "{wrong}");
     assert!(failure(2, &["info", &data("karate.mtx"), "--dtype", "float63"]).contains("float64"));
-    assert!(failure(2, &["info", &data("karate.mtx"), "--format", "csc"]).contains("csr"));
+    assert!(failure(2, &["info", &data("karate.mtx"), "--layout", "csc"]).contains("csr"));
 }
 
 // Pictures.
@@ -987,7 +1013,7 @@ fn spy_in_the_terminal() {
     assert!(text.ends_with("karate.mtx: [34, 34], 156 stored of 1156 (13.5 %)\n"), "{text}");
     let width = |text: &str| text.lines().map(|line| line.chars().count()).max();
     assert!((40..=80).contains(&width(&text).unwrap()), "{text}");
-    let narrow = stdout(&lacuna(&["spy", &data("karate.mtx"), "--columns", "30", "--format", "csr"]));
+    let narrow = stdout(&lacuna(&["spy", &data("karate.mtx"), "--width", "30", "--layout", "csr"]));
     assert!(width(narrow.rsplit_once("karate.mtx").unwrap().0) <= Some(30), "{narrow}");
     let piped = lacuna_with(&["spy", "-"], SMALL.as_bytes());
     assert!(stdout(&piped).ends_with("stdin: [2, 3], 4 stored of 6 (66.7 %)\n"));
@@ -1222,6 +1248,161 @@ fn an_unknown_verb_gets_a_hint() {
     assert!(told.contains("argmax does not have a gradient; `lacuna help backward` lists"), "{told}");
 }
 
+#[test]
+fn the_name_of_a_function_leads_to_the_expression() {
+    for (word, tip) in [
+        ("exp", "use `lacuna eval 'exp(x)' x=FILE`"),
+        ("log", "use `lacuna eval 'ln(x)' x=FILE`"),
+        ("maximum", "use `lacuna eval 'maximum(x, y)' x=FILE y=FILE`"),
+        ("multiply", "use `lacuna mul FILE`"),
+    ] {
+        let message = failure(2, &[word, "none.mtx"]);
+        assert!(message.contains(tip) && !message.contains("similar"), "{message}");
+    }
+    let message = failure(2, &["eval", "log(x)", "x=none.mtx"]);
+    assert!(message.contains("there is no function log; did you mean ln?"), "{message}");
+    // A function without a command is no gradient.
+    assert!(failure(2, &["backward", "exp", "none.mtx"]).contains("`lacuna help backward` lists"));
+}
+
+#[test]
+fn the_beginning_of_an_option_leads_to_the_option() {
+    for (word, option) in [("--stored", "--stored-only"), ("--keep", "--keep-dims"), ("--keepdims", "--keep-dims")] {
+        let message = failure(2, &["sum", "none.mtx", word]);
+        assert!(message.contains(&format!("a similar argument exists: '{option}'")), "{message}");
+        assert!(!message.contains("--uncompressed"), "{message}");
+    }
+}
+
+/// Scripts use them.
+#[test]
+fn former_spellings_of_options_work_and_no_help_lists_them() {
+    let folder = Folder::new("former");
+    let (karate, co2) = (data("karate.mtx"), data("mauna_loa_co2.mtx"));
+    let pairs: [(&[&str], &[&str]); 5] = [
+        (&["any", &karate, "--axis", "1", "--format", "csr"], &["any", &karate, "--axis", "1", "--layout", "csr"]),
+        (&["info", &co2, "--head", "3"], &["info", &co2, "--limit", "3"]),
+        (&["info", &co2, "--all"], &["info", &co2, "--limit", "all"]),
+        (&["nanmedian", &co2, "--even", "lower"], &["nanmedian", &co2, "--middle", "lower"]),
+        (&["spy", &karate, "--columns", "40"], &["spy", &karate, "--width", "40"]),
+    ];
+    for (former, new) in pairs {
+        let (former, new) = (lacuna(former), lacuna(new));
+        assert_eq!((former.status.code(), stdout(&former)), (Some(0), stdout(&new)));
+    }
+    let [former, new] = [["former.npz", "--store"], ["new.npz", "--uncompressed"]].map(|[name, option]| {
+        json_of(&["convert", &karate, &folder.path(name), option]);
+        std::fs::read(folder.0.join(name)).unwrap()
+    });
+    assert_eq!(former, new);
+    let [former, new] = [["former.svg", "--size"], ["new.svg", "--pixels"]].map(|[name, option]| {
+        json_of(&["spy", &karate, "-o", &folder.path(name), option, "300"]);
+        std::fs::read(folder.0.join(name)).unwrap()
+    });
+    assert_eq!(former, new);
+    let line = b"{\"eval\": \"1 + 1\"}\n";
+    assert_eq!(lacuna_with(&["eval", "--lines"], line).stdout, lacuna_with(&["eval", "--jsonl"], line).stdout);
+    for verb in verbs_below(&[]) {
+        let words: Vec<&str> = verb.iter().map(String::as_str).chain(["--help"]).collect();
+        let listed = options_of(&stdout(&lacuna(&words)));
+        let former = ["--format", "--head", "--all", "--even", "--columns", "--store", "--size", "--lines"];
+        assert!(!former.iter().any(|option| listed.contains(&option.to_string())), "{verb:?}: {listed:?}");
+    }
+}
+
+/// A command with its arguments, its line in the help, and its options.
+fn row_of(command: &str) -> (String, String, Vec<String>) {
+    let help = stdout(&lacuna(&[command, "-h"]));
+    let section = |heading: &str| {
+        let (_, section) = help.split_once(&format!("\n{heading}:\n")).unwrap_or_default();
+        let lines = section.split("\n\n").next().unwrap().lines().map(str::trim_start);
+        lines.map(|line| plain(line.trim_start_matches("-o, ").split("  ").next().unwrap())).collect::<Vec<String>>()
+    };
+    let words = [vec![command.to_string()], section("Arguments")].concat();
+    let mut options = section("Options");
+    options.retain(|option| !["--output FILE", "--json", "-h, --help"].contains(&option.as_str()));
+    (words.join(" "), help.lines().next().unwrap().to_string(), options)
+}
+
+/// The word of a usage without its brackets.
+fn plain(word: &str) -> String {
+    word.replace(['<', '>', '[', ']'], "").replace("...", "…").replace('|', "\\|")
+}
+
+fn code(words: &[&String]) -> String {
+    words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
+}
+
+/// The table of a group of commands. The sentence before it has the options of all commands, or of all except one.
+fn table_of(commands: &[&str]) -> String {
+    let rows: Vec<_> = commands.iter().map(|command| row_of(command)).collect();
+    let has = |command: usize, option: &String| rows[command].2.contains(option);
+    let without = |option: &String| (0..rows.len()).filter(|&row| !has(row, option)).collect::<Vec<_>>();
+    let last = rows.last().map_or(&[][..], |row| &row.2);
+    let few: Vec<&String> = last.iter().filter(|option| rows.len() > 2 && without(option).len() <= 1).collect();
+    let (some, shared): (Vec<&String>, _) = few.iter().partition(|option| without(option).len() == 1 && rows.len() > 9);
+    let mut table = String::new();
+    if !shared.is_empty() {
+        table += &format!("All commands of this group accept {}.\n", code(&shared));
+    }
+    for option in &some {
+        table += &format!("All except `{}` accept {}.\n", commands[without(option)[0]], code(&[option]));
+    }
+    table += if few.is_empty() { "" } else { "\n" };
+    table += "| command | result | options |\n| --- | --- | --- |\n";
+    for (usage, about, options) in &rows {
+        let own: Vec<&String> = options.iter().filter(|option| !few.contains(option)).collect();
+        table += &format!("| `{usage}` | {about} | {} |\n", code(&own)).replace("|  |", "| |");
+    }
+    table
+}
+
+/// The table of the options below a heading of the help.
+fn options_below(heading: &str) -> String {
+    let help = stdout(&lacuna(&["sum", "--help"]));
+    let (_, listed) = help.split_once(&format!("\n{heading}:\n")).expect(&help);
+    let listed = listed.split("\nOptions ").next().unwrap().split("\nExample").next().unwrap();
+    let mut table = "| option | meaning |\n| --- | --- |\n".to_string();
+    for option in listed.trim_end().split("\n\n      -").map(|option| option.trim_start().trim_start_matches('-')) {
+        let mut lines = option.lines().map(str::trim).filter(|line| !line.is_empty());
+        let name = plain(lines.next().unwrap());
+        // A list of more words is in the text below the table.
+        let is_short = |line: &&str| line.split(", ").count() < 8 || !line.starts_with("[possible");
+        let meaning: Vec<String> = lines.filter(is_short).map(|line| line.replace('|', "\\|")).collect();
+        let meaning =
+            meaning.join(" ").replace("] [possible values: ", "; one of ").replace("[possible values: ", "[one of ");
+        table += &format!("| `--{name}` | {meaning} |\n");
+    }
+    table
+}
+
+/// `LACUNA_WRITE=1` writes the tables.
+#[cfg(feature = "parquet")]
+#[test]
+fn the_tables_of_the_page_are_those_of_the_help() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/cli.md");
+    let page = std::fs::read_to_string(&path).unwrap();
+    let help = stdout(&lacuna(&["--help"]));
+    let tables =
+        groups_of(&help).into_iter().map(|(group, commands)| (format!("commands: {group}"), table_of(&commands)));
+    let headings = ["Options for reading", "Options for writing and printing"];
+    let tables = tables.chain(headings.map(|heading| (format!("options: {heading}"), options_below(heading))));
+    let mut expected = page.clone();
+    for (name, table) in tables {
+        let start = format!("<!-- {name} -->\n");
+        let (before, rest) = expected.split_once(&start).unwrap_or_else(|| panic!("no {start} in docs/cli.md"));
+        let (_, after) = rest.split_once("<!-- end -->").expect("an end of the table");
+        expected = format!("{before}{start}\n{table}\n<!-- end -->{after}");
+    }
+    if std::env::var_os("LACUNA_WRITE").is_some() {
+        std::fs::write(&path, &expected).unwrap();
+    }
+    assert!(
+        page == expected || std::env::var_os("LACUNA_WRITE").is_some(),
+        "LACUNA_WRITE=1 writes the tables of docs/cli.md"
+    );
+}
+
 /// The shape is that of a vector of as many positions as there can be.
 #[test]
 fn positions_from_2_to_the_63_on_are_positions() {
@@ -1344,7 +1525,7 @@ fn prune_leaves_what_is_not_the_fill() {
     assert_eq!(json_of(&["isnan", &data("mauna_loa_co2.mtx"), "-o", &missing])["nnz"], 2284);
     let gaps = json_of(&["prune", &missing]);
     assert_eq!((&gaps["nnz"], &gaps["values"][0]), (&json!(59), &json!([[0, 18], true])));
-    assert_eq!(json_of(&["prune", &x, "--fill", "nan", "--format", "csr"])["nnz"], 3);
+    assert_eq!(json_of(&["prune", &x, "--fill", "nan", "--layout", "csr"])["nnz"], 3);
     for_each_type(&folder, |dtype, file| {
         let pruned = json_of(&["prune", file]);
         assert_eq!((&pruned["nnz"], &pruned["dtype"]), (&json!(1), &json!(dtype)));
@@ -1364,17 +1545,17 @@ fn a_summary_lists_as_many_entries_as_asked_for() {
     for verb in [&["info", &karate][..], &["isnan", &karate], &["convert", &karate, &out], &["prune", &karate]] {
         let with = |more: &[&str]| listed(&[verb, more].concat());
         assert_eq!(with(&[]), (10, Some("146 more".into())), "{verb:?}");
-        assert_eq!(with(&["--head", "3"]), (3, Some("153 more".into())), "{verb:?}");
-        assert_eq!(with(&["--head", "0"]), (0, Some("156 more".into())), "{verb:?}");
-        assert_eq!(with(&["--head", "200"]), (156, None), "{verb:?}");
+        assert_eq!(with(&["--limit", "3"]), (3, Some("153 more".into())), "{verb:?}");
+        assert_eq!(with(&["--limit", "0"]), (0, Some("156 more".into())), "{verb:?}");
+        assert_eq!(with(&["--limit", "200"]), (156, None), "{verb:?}");
         assert_eq!(with(&["--all"]), (156, None), "{verb:?}");
-        assert!(failure(2, &[verb, &["--all", "--head", "3"]].concat()).contains("--head"), "{verb:?}");
+        assert!(failure(2, &[verb, &["--all", "--limit", "3"]].concat()).contains("--limit"), "{verb:?}");
     }
-    assert_eq!(listed(&["spy", &karate, "-o", &folder.path("x.png"), "--head", "2"]).0, 2);
-    assert!(failure(2, &["info", &karate, "--head", "-1"]).contains("expected a whole number of entries"));
+    assert_eq!(listed(&["spy", &karate, "-o", &folder.path("x.png"), "--limit", "2"]).0, 2);
+    assert!(failure(2, &["info", &karate, "--limit", "-1"]).contains("expected a whole number of entries"));
     let values = |more: &[&str]| values_of(&[&["isnan", &data("mauna_loa_co2.mtx")], more].concat());
     assert_eq!(values(&[]), Value::Null);
-    assert_eq!(values(&["--head", "2"]), json!([[[0, 12], false], [[0, 13], false]]));
+    assert_eq!(values(&["--limit", "2"]), json!([[[0, 12], false], [[0, 13], false]]));
     assert_eq!(values(&["--all"]).as_array().unwrap().len(), 2284);
 }
 
@@ -1383,7 +1564,7 @@ fn a_picture_is_as_wide_as_asked_for() {
     let folder = Folder::new("size");
     let width = |size: &str| {
         let svg = folder.path("x.svg");
-        assert_eq!(json_of(&["spy", &data("mauna_loa_co2.mtx"), "-o", &svg, "--size", size])["nnz"], 2284);
+        assert_eq!(json_of(&["spy", &data("mauna_loa_co2.mtx"), "-o", &svg, "--pixels", size])["nnz"], 2284);
         let drawn = std::fs::read_to_string(&svg).unwrap();
         drawn.split("width=\"").nth(1).unwrap().split('"').next().unwrap().parse::<usize>().unwrap()
     };
@@ -1391,7 +1572,7 @@ fn a_picture_is_as_wide_as_asked_for() {
         let drawn = width(&size.to_string());
         assert!(drawn.abs_diff(size) < size / 5, "{size}: {drawn}");
     }
-    assert!(failure(2, &["spy", "none.mtx", "-o", "x.png", "--size", "-5"]).contains("a whole number of pixels"));
+    assert!(failure(2, &["spy", "none.mtx", "-o", "x.png", "--pixels", "-5"]).contains("a whole number of pixels"));
 }
 
 /// A range that starts beyond 2^64 was counted from the end, which clipping sends to 0: element 0, three times.
@@ -1429,7 +1610,7 @@ fn verbs_of_reductions_pairs_and_parts() {
         (&["argmin", &x], json!([[[], 2]])),
         (&["prod", &x, "--axis", "1", "--stored-only"], json!([[[0], -10], [[1], 4]])),
         (&["median", &x, "--axis", "1"], json!([[[0], 0.0], [[1], 0.0]])),
-        (&["median", &x, "--stored-only", "--even", "lower"], json!([[[], 4.0]])),
+        (&["median", &x, "--stored-only", "--middle", "lower"], json!([[[], 4.0]])),
         (&["quantile", &x, "--q", "0.25", "--axis", "0", "--stored-only"], json!([[[0], 5.0], [[2], -0.5]])),
         (&["quantile", &x, "--q", "1", "--method", "nearest"], json!([[[], 5.0]])),
         (&["nanquantile", &y, "--q", "0.5", "--axis", "1"], json!([[[0], 0.0], [[1], 0.0]])),
@@ -1441,11 +1622,11 @@ fn verbs_of_reductions_pairs_and_parts() {
         (&["add", &x, "-1"], json!([[[0, 0], 4], [[0, 2], -3], [[1, 2], 3]])),
         (&["div", &y, "+2.5e-1", "--stored-only"], json!([[[0, 0], 2.0], [[1, 1], "nan"]])),
         (&["mul", &y, "inf", "--stored-only"], json!([[[0, 0], "inf"], [[1, 1], "nan"]])),
-        (&["sub", &x, &x, "--format", "csr"], json!([[[0, 0], 0], [[0, 2], 0], [[1, 2], 0]])),
+        (&["sub", &x, &x, "--layout", "csr"], json!([[[0, 0], 0], [[0, 2], 0], [[1, 2], 0]])),
         (&["matmul", &x, &w], json!([[[0, 0], 4], [[1, 0], 12]])),
         (&["matmul", &x, &w, "--semiring", "max_plus"], json!([[[0, 0], 7], [[1, 0], 7]])),
         (&["matmul", &x, &w, "--mask", &m], json!([[[1, 0], 12]])),
-        (&["matmul", &x, &w, "--mask", &m, "--complement", "--format", "csr"], json!([[[0, 0], 4]])),
+        (&["matmul", &x, &w, "--mask", &m, "--complement", "--layout", "csr"], json!([[[0, 0], 4]])),
         (&["matmul", &x, &w, "--semiring", "plus_pair", "--mask", &m, "--complement"], json!([[[0, 0], 2]])),
         (&["slice", &x, "::-1, -1"], json!([[[0], 4], [[1], -2]])),
         (&["slice", &x, "-1"], json!([[[2], 4]])),
@@ -1568,7 +1749,7 @@ fn expressions_over_files() {
         (2, &["eval", "x", "x.mtx"], "expected NAME=FILE"),
         (2, &["eval", "x", &bound, "--engine", "cluster"], "threads"),
         (2, &["eval"], "required"),
-        (2, &["eval", "--lines", "x"], "cannot be used with"),
+        (2, &["eval", "--jsonl", "x"], "cannot be used with"),
         (2, &["eval", "x + y", "x=-", "y=-"], "stdin can be read only once"),
         (1, &["eval", "x[5]", &bound], "error: 5 in the slice of axis 0 is out of range for length 2\n"),
         (1, &["eval", "x", "x=none.mtx"], "error: none.mtx: "),
@@ -1610,7 +1791,7 @@ fn a_folder_of_tables_is_written_and_read() {
     assert_eq!(told(&tables, &[]), expected);
     assert_eq!(told(tables.trim_end_matches('/'), &["--from", "parquet"]), expected);
     // Over the folder that is there, whatever its path ends in.
-    assert!(lacuna(&["convert", &karate, &tables, "--to", "parquet", "--store"]).status.success());
+    assert!(lacuna(&["convert", &karate, &tables, "--to", "parquet", "--uncompressed"]).status.success());
     assert_eq!(std::fs::read_dir(&tables).unwrap().count(), 2);
     let taken = lacuna(&["take", &karate, "--axis", "0", "--indices-from", &folder.path("none/")]);
     assert!(!taken.status.success());
@@ -1704,7 +1885,7 @@ fn expressions_run_in_chunks() {
         stdout(&lacuna(&["eval", "from_dense(x + a)", &x, &a, "--json"]))
     );
     // A table that is partitioned out has the format that is asked for, and one of another name is a table by its bytes.
-    let columns = ["sum", &table, "--axis", "0", "--format", "csr", "--json"];
+    let columns = ["sum", &table, "--axis", "0", "--layout", "csr", "--json"];
     assert_eq!(stdout(&lacuna(&[&columns[..], &chunks].concat())), stdout(&lacuna(&columns)));
     let renamed = folder.path("karate.data");
     std::fs::copy(&table, &renamed).unwrap();
@@ -1716,7 +1897,7 @@ fn expressions_run_in_chunks() {
     assert!(refused.contains("missing"), "{refused}");
     let refused = failure(1, &["eval", "x * 2", &x, "--engine", "chunks", "--max-memory", "100"]);
     assert!(refused.contains("--max-memory"), "{refused}");
-    assert!(failure(2, &["eval", "--lines", "--engine", "chunks"]).contains("--lines"));
+    assert!(failure(2, &["eval", "--jsonl", "--engine", "chunks"]).contains("--jsonl"));
 }
 
 /// Entries of a result that does not fit the memory are read again as far as they are listed.
@@ -1729,7 +1910,7 @@ fn a_large_result_in_chunks_lists_the_entries_that_are_asked_for() {
     let x = format!("x={table}");
     let plain = ["eval", "x * 2", &x];
     let chunks = ["-o", &out, "--engine", "chunks", "--max-memory", "256K", "--spill", folder.0.to_str().unwrap()];
-    for told in [&["--head", "5"][..], &[], &["--head", "0"], &["--all"], &["--json"], &["--json", "--head", "5"]] {
+    for told in [&["--limit", "5"][..], &[], &["--limit", "0"], &["--all"], &["--json"], &["--json", "--limit", "5"]] {
         let expected = lacuna(&[&plain[..], told].concat());
         let found = lacuna(&[&plain[..], &chunks, told].concat());
         assert!(expected.status.success() && found.status.success(), "{told:?}: {}", stderr(&found));
@@ -1908,7 +2089,7 @@ fn arrays_are_operands() {
     assert_eq!((&product["format"], &product["nnz"], &product["shape"]), (&json!("dense"), &json!(6), &json!([3, 2])));
     assert_eq!(json_of(&["einsum", "ij,jk->ik", &x, &matrix])["values"], product["values"]);
     assert_eq!(json_of(&["mul", &matrix, "2"])["format"], json!("dense"));
-    for option in [["--fill", "0"], ["--format", "coo"]] {
+    for option in [["--fill", "0"], ["--layout", "coo"]] {
         assert_eq!(json_of(&["mul", &matrix, "2", option[0], option[1]])["nnz"], json!(3), "{option:?}");
     }
     // Commands with one operand.

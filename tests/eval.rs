@@ -14,11 +14,11 @@ use serde_json::{Value, json};
 
 use crate::exports::{exported_functions, exported_gradients};
 
-/// Returns the output of `eval --lines`.
+/// Returns the output of `eval --jsonl`.
 #[track_caller]
 fn told(lines: &str) -> String {
     let mut child = Command::new(env!("CARGO_BIN_EXE_lacuna"))
-        .args(["eval", "--lines"])
+        .args(["eval", "--jsonl"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
@@ -32,7 +32,7 @@ fn told(lines: &str) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// The answers of `eval --lines`, one for each line.
+/// The answers of `eval --jsonl`, one for each line.
 #[track_caller]
 fn answers(lines: &str) -> Vec<Value> {
     told(lines).lines().map(|line| serde_json::from_str(line).unwrap()).collect()

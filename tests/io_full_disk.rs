@@ -199,7 +199,7 @@ fn a_slice_reads_the_pages_that_it_lies_in() {
     for expression in
         ["x[5]", "x[5] * 2 + 1", "(x * 2)[5]", "x[5, 3]", "x[-1, ::2]", "sum(x[5])", "x[3:5][1]", "x[5][2:9]"]
     {
-        let line = |rest: &str| format!(r#""$LACUNA" eval '{expression}' x="$X" --json --all {rest}"#);
+        let line = |rest: &str| format!(r#""$LACUNA" eval '{expression}' x="$X" --json --limit all {rest}"#);
         let chunks = line(r#"--engine chunks --max-memory 1M --spill "$SMALL""#);
         let [expected, found] = [line(""), chunks.clone()].map(|line| shell(&folder, &line));
         let told = String::from_utf8_lossy(&found.stderr);

@@ -133,7 +133,7 @@ def scipy_archives(lacuna, rng, dtype):
     x = odd_matrix(rng, dtype)
     for kind, compressed, fmt in itertools.product(KINDS, [True, False], FORMATS):
         sp.save_npz("a.npz", kind(x), compressed=compressed)
-        lacuna.convert("a.npz", "b.npz", "--format", fmt)
+        lacuna.convert("a.npz", "b.npz", "--layout", fmt)
         back = sp.load_npz("b.npz")
         assert back.format == fmt
         same_matrix(back, x, dtype, kind.__name__, compressed, fmt)
@@ -166,7 +166,7 @@ def scipy_text(lacuna, rng, dtype):
             with open("a.mtx", "rb") as plain, gzip.open(source, "wb") as packed:
                 packed.write(plain.read())
         for fmt in FORMATS:
-            lacuna.convert(source, "b.npz", "--dtype", np.dtype(dtype).name, "--format", fmt)
+            lacuna.convert(source, "b.npz", "--dtype", np.dtype(dtype).name, "--layout", fmt)
             same_matrix(sp.load_npz("b.npz"), x, dtype, source, fmt)
             yield
 
@@ -204,9 +204,9 @@ def scipy_empty(lacuna):
         sp.save_npz("a.npz", x)
         scipy.io.mmwrite("a.mtx", x)
         for source in "a.npz", "a.mtx":
-            lacuna.convert(source, "b.npz", "--format", fmt)
+            lacuna.convert(source, "b.npz", "--layout", fmt)
             same_matrix(sp.load_npz("b.npz"), x, source, fmt)
-            lacuna.convert(source, "b.mtx", "--format", fmt)
+            lacuna.convert(source, "b.mtx", "--layout", fmt)
             same_matrix(scipy.io.mmread("b.mtx", spmatrix=False), x, source, fmt)
             yield
 
@@ -220,13 +220,13 @@ def scipy_vast(lacuna):
         sp.save_npz("a.npz", x)
         scipy.io.mmwrite("a.mtx", x)
         for source, fmt in itertools.product(["a.npz", "a.mtx"], formats):
-            lacuna.convert(source, "b.npz", "--format", fmt)
+            lacuna.convert(source, "b.npz", "--layout", fmt)
             same_matrix(sp.load_npz("b.npz"), x, source, fmt)
-            lacuna.convert(source, "b.mtx", "--format", fmt)
+            lacuna.convert(source, "b.mtx", "--layout", fmt)
             same_matrix(scipy.io.mmread("b.mtx", spmatrix=False), x, source, fmt)
             yield
     sp.save_npz("a.npz", far)
-    refused = lacuna.run("convert", "a.npz", "never.npz", "--format", "csr")
+    refused = lacuna.run("convert", "a.npz", "never.npz", "--layout", "csr")
     assert refused.returncode == 1 and not os.path.exists("never.npz"), refused.stderr
     yield
 
@@ -242,7 +242,7 @@ def many_entries(rng, count=60_000):
 def scipy_many(lacuna, rng):
     x = many_entries(rng)
     scipy.io.mmwrite("a.mtx", x)
-    lacuna.convert("a.mtx", "b.npz", "--format", "coo")
+    lacuna.convert("a.mtx", "b.npz", "--layout", "coo")
     same_matrix(sp.load_npz("b.npz"), x)
     yield
     lacuna.convert("b.npz", "b.mtx")
@@ -250,7 +250,7 @@ def scipy_many(lacuna, rng):
     yield
     twice = sp.coo_array((np.tile(x.data, 2), (np.tile(x.row, 2), np.tile(x.col, 2))), shape=x.shape)
     scipy.io.mmwrite("a.mtx", twice)
-    lacuna.convert("a.mtx", "b.npz", "--format", "csr")
+    lacuna.convert("a.mtx", "b.npz", "--layout", "csr")
     same_matrix(sp.load_npz("b.npz"), x * 2)
     yield
 
@@ -288,7 +288,7 @@ def load(path, like):
 
 def pydata_archive(lacuna, x, compressed, fmt):
     sparse.save_npz("c.npz", x, compressed=compressed)
-    lacuna.convert("c.npz", "d.npz", "--format", fmt)
+    lacuna.convert("c.npz", "d.npz", "--layout", fmt)
     context = (type(x).__name__, getattr(x, "compressed_axes", None), x.shape, x.fill_value, x.dtype, compressed, fmt)
     assert ("fill_value" in np.load("d.npz").files) != scipy_form(x), context
     if not scipy_form(x):
@@ -359,7 +359,7 @@ def tns(lacuna, rng):
     tensors = [odd_tensor(rng, shape, "float64", 0) for shape in [(14,), (5, 7), (3, 4, 5), (2, 3, 2, 2, 3)]] + [vast]
     for x, path in itertools.product(tensors, ["e.tns", "e.tns.gz"]):
         write_tns(path, x)
-        lacuna.convert(path, "d.npz", *words(x.shape), "--format", "coo")
+        lacuna.convert(path, "d.npz", *words(x.shape), "--layout", "coo")
         same_tensor(load("d.npz", x), x, path)
         yield
         sparse.save_npz("c.npz", x)

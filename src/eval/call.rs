@@ -2,14 +2,15 @@
 
 use std::ops::Range;
 
-use super::table::{Function, function, functions};
+use super::table::{Function, function, function_called, functions};
 use super::{Argument, ExpressionNode, Id, NodeKind, Wrong};
 use crate::ops::Parameter;
 
 /// Returns the error for a name that is not a function, with a similar name as a hint.
 pub(super) fn no_function(name: &str, at: Range<usize>) -> Wrong {
     let alike = |known: &&str| (strsim::jaro(name, known) * 1e6) as u64;
-    let hint = functions().max_by_key(alike).filter(|known| strsim::jaro(name, known) > 0.8);
+    let similar = || functions().max_by_key(alike).filter(|known| strsim::jaro(name, known) > 0.8);
+    let hint = function_called(name).or_else(similar);
     let hint = hint.map_or(String::new(), |known| format!("; did you mean {known}?"));
     Wrong::new(at, format!("there is no function {name}{hint}"))
 }

@@ -55,6 +55,37 @@ pub fn functions() -> impl Iterator<Item = &'static str> {
     all().iter().map(Function::name)
 }
 
+/// Names of functions in numpy, scipy or PyTorch, each with the function of the same meaning here.
+const ELSEWHERE: &str = "absolute=abs amax=max amin=min arccos=acos arcsin=asin arctan=atan argwhere=nonzero \
+    astype=cast bitwise_and=bit_and bitwise_or=bit_or bitwise_xor=bit_xor cat=concat clip=clamp concatenate=concat \
+    conjugate=conj dot=matmul divide=div expm1=exp_m1 fabs=abs fix=trunc fmod=rem \
+    getnnz=count_nonzero hstack=concat identity=eye index_select=take log=ln log1p=ln_1p \
+    logical_not=not masked_select=select moveaxis=move_axis movedim=move_axis multiply=mul \
+    negative=neg permute=permute_axes power=pow rand=random reciprocal=recip \
+    repeat_interleave=repeat rint=round spmm=matmul subtract=sub swapaxes=permute_axes toarray=dense \
+    todense=dense tocoo=to_coo tocsr=to_csr to_dense=dense true_divide=div unsqueeze=expand_dims vstack=concat";
+
+/// Returns the function with this name, also for a name from numpy, scipy or PyTorch.
+#[doc(hidden)]
+pub fn function_called(name: &str) -> Option<&'static str> {
+    let known = ELSEWHERE.split_whitespace().filter_map(|pair| pair.split_once('='));
+    let own = known.filter(|(other, _)| *other == name).map(|(_, own)| own).next();
+    function(own.unwrap_or(name)).map(Function::name)
+}
+
+/// Returns the arguments of `lacuna eval` that call a function on files.
+#[doc(hidden)]
+pub fn example(name: &str) -> String {
+    let example = |function: &Function| {
+        let required = function.op.parameters().filter(|parameter| !parameter.is_optional);
+        let names: Vec<&str> = required.clone().map(|parameter| parameter.name).collect();
+        let files =
+            required.filter(|parameter| parameter.is_operand()).map(|operand| format!(" {}=FILE", operand.name));
+        format!("'{}({})'{}", function.name(), names.join(", "), files.collect::<String>())
+    };
+    function(name).map_or_else(String::new, example)
+}
+
 /// Returns the parameters of a function as text, for messages.
 #[doc(hidden)]
 pub fn signature(name: &str) -> String {

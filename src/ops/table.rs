@@ -437,7 +437,7 @@ operations! {
     // Conversions, and elementwise functions with other arguments.
     prune "x" Each
         [own_pattern command(Plain, "Remove the entries that are identical to the fill",
-            "lacuna isnan tests/data/mauna_loa_co2.mtx -o missing.npz\nmissing.npz --all")];
+            "lacuna isnan tests/data/mauna_loa_co2.mtx -o missing.npz\nmissing.npz --limit all")];
     cast "x dtype" Each;
     with_fill "x fill" Each;
     to_coo "x" Each [own_pattern];
@@ -445,7 +445,8 @@ operations! {
     from_dense "x" Each [own_pattern];
     zeros_like "x" Each;
     isin "x members invert?" Each
-        [own_pattern command(Isin, "Which elements are in a set of values", "tests/data/titanic.npz --values 0,13,14")];
+        [own_pattern command(Isin, "Test whether each element is in a set of values",
+            "tests/data/titanic.npz --values 0,13,14")];
     clamp "x low high" Each;
     powi "x exponent" Each;
     powf "x exponent" Each;

@@ -14,7 +14,7 @@ use crate::args::{EngineArgs, Output};
 use crate::failure::{Failure, unnamed};
 use crate::input::{File, HEAD, read, read_operand};
 use crate::names::{can_be_read_again, is_stream};
-use crate::output::{tell, write_options};
+use crate::output::{print_summary, write_options};
 use crate::progress::Bar;
 use crate::summary::Summary;
 
@@ -56,19 +56,19 @@ impl ChunkEngine {
         expression: &Expression,
         bound: &Bindings,
         output: &Output,
-        told: impl Fn(Fault) -> Failure,
+        failure_of: impl Fn(Fault) -> Failure,
     ) -> std::result::Result<(), Failure> {
-        let on = self.on(expression, bound).map_err(&told)?;
+        let on = self.on(expression, bound).map_err(&failure_of)?;
         let failed = |error: Error| match of_step(error) {
             // The path in the error need not be one of the input files.
-            error @ Error::Io { path: Some(_), .. } => Failure::Told(error.to_string()),
-            error => told(Fault::Run(error)),
+            error @ Error::Io { path: Some(_), .. } => Failure::Message(error.to_string()),
+            error => failure_of(Fault::Run(error)),
         };
         let Some(path) = output.output.as_deref().filter(|path| is_table(path, output)) else {
             return output.emit(on.collect().map_err(failed)?, Some(self.memory));
         };
         on.sink_any(path, &write_options(path, &output.writing)).map_err(failed)?;
-        tell_table(path, output).map_err(|error| Failure::of_target(path, error))?
+        summarize_table(path, output).map_err(|error| Failure::of_target(path, error))?
     }
 }
 
@@ -149,7 +149,7 @@ fn of_step(error: Error) -> Error {
 }
 
 /// Prints a summary of the written table. Only the listed entries are read again.
-fn tell_table(path: &Path, output: &Output) -> Result<std::result::Result<(), Failure>> {
+fn summarize_table(path: &Path, output: &Output) -> Result<std::result::Result<(), Failure>> {
     let dataset = Dataset::open(path, &ReadOptions::default())?;
-    Ok(tell(&Summary::of_dataset(&dataset.header()?, &dataset), &output.telling, false))
+    Ok(print_summary(&Summary::of_dataset(&dataset.header()?, &dataset), &output.printing, false))
 }

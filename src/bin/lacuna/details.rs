@@ -56,9 +56,9 @@ impl Details {
     }
 
     /// Returns the JSON keys that `info` adds to every summary.
-    pub(crate) fn told(&self, x: &AnyTensor) -> DetailsTold {
+    pub(crate) fn json(&self, x: &AnyTensor) -> DetailsJson {
         let (min, max) = self.range.clone().unzip();
-        DetailsTold {
+        DetailsJson {
             density: json_value(x.density()),
             stored_zeros: self.zeros,
             nans: self.nans,
@@ -74,7 +74,7 @@ impl Details {
 
 /// The details, as keys of a JSON object.
 #[derive(Serialize)]
-pub(crate) struct DetailsTold {
+pub(crate) struct DetailsJson {
     density: Json,
     stored_zeros: usize,
     nans: usize,

@@ -18,9 +18,9 @@ use crate::output::print;
 /// Runs the expression, or the expressions of standard input.
 pub(crate) fn eval(args: &EvalArgs) -> Result<(), Failure> {
     let Some(text) = &args.expression else { return lines_of(args) };
-    let expression = Expression::parse(text).map_err(told)?;
+    let expression = Expression::parse(text).map_err(failure_of)?;
     let files = files(&args.bindings)?;
-    expression.check_names(|name| files.contains_key(name)).map_err(told)?;
+    expression.check_names(|name| files.contains_key(name)).map_err(failure_of)?;
     check_headers(&expression, &files, args)?;
     let named = expression.names().into_iter().filter_map(|name| Some((name, files.get(name)?.as_path())));
     let named: Vec<(&str, File<'_>)> = named.map(|(name, path)| (name, args.reading.file(path))).collect();
@@ -33,15 +33,15 @@ pub(crate) fn eval(args: &EvalArgs) -> Result<(), Failure> {
         operands.insert(name, read_operand(file.path, file.from, &file.options)?);
     }
     if args.explain {
-        return print(expression.explain(|name| operands.get(name).cloned()).map_err(told)?.as_bytes());
+        return print(expression.explain(|name| operands.get(name).cloned()).map_err(failure_of)?.as_bytes());
     }
-    let result = expression.evaluate(|name| operands.get(name).cloned()).map_err(told)?;
+    let result = expression.evaluate(|name| operands.get(name).cloned()).map_err(failure_of)?;
     args.output.emit(result, args.reading.max_memory)
 }
 
 fn lines_of(args: &EvalArgs) -> Result<(), Failure> {
     match args.running.is_in_chunks() {
-        true => Err(Failure::Usage("--engine chunks requires files, and cannot be used with --lines".into())),
+        true => Err(Failure::Usage("--engine chunks requires files, and cannot be used with --jsonl".into())),
         false => lines::answer(),
     }
 }
@@ -55,10 +55,10 @@ fn in_chunks(expression: &Expression, named: &[(&str, File<'_>)], args: &EvalArg
     }
     let engine = ChunkEngine::new(&args.running, args.reading.max_memory);
     if args.explain {
-        let explained = engine.on(expression, &bound).map_err(told)?.explain();
-        return print(explained.map_err(|error| told(error.into()))?.as_bytes());
+        let explained = engine.on(expression, &bound).map_err(failure_of)?.explain();
+        return print(explained.map_err(|error| failure_of(error.into()))?.as_bytes());
     }
-    engine.emit(expression, &bound, &args.output, told)
+    engine.emit(expression, &bound, &args.output, failure_of)
 }
 
 /// Rejects incompatible types and shapes before any entry is read. Skips the check if a file does not have a header, or
@@ -73,7 +73,7 @@ fn check_headers(expression: &Expression, files: &HashMap<&str, &PathBuf>, args:
         expression.names().iter().filter_map(header).map(|(name, header)| Ok((name, header?))).collect();
     // Errors of a file are reported when the file is read.
     let Ok(headers) = headers else { return Ok(()) };
-    expression.check(|name| headers.get(name).cloned()).map_err(told)
+    expression.check(|name| headers.get(name).cloned()).map_err(failure_of)
 }
 
 /// Returns the file of each name.
@@ -88,10 +88,10 @@ fn files(bindings: &[Binding]) -> Result<HashMap<&str, &PathBuf>, Failure> {
 }
 
 /// Reports an invalid expression as wrong usage, and an error of the run as a plain failure.
-fn told(fault: Fault) -> Failure {
+fn failure_of(fault: Fault) -> Failure {
     match fault {
         Fault::Wrong(wrong) => Failure::Usage(wrong.to_string()),
-        run @ Fault::Run(_) => Failure::Told(run.to_string()),
+        run @ Fault::Run(_) => Failure::Message(run.to_string()),
     }
 }
 

@@ -34,7 +34,7 @@ pub(crate) enum Failure {
     /// The reader closed stdout: no message is printed.
     Silent,
     /// One sentence.
-    Told(String),
+    Message(String),
     /// Wrong usage, in one sentence.
     Usage(String),
     /// The output of the argument parser: wrong usage on stderr; help or version on stdout.
@@ -55,7 +55,7 @@ impl Failure {
         if paths.len() > MOST {
             names += &format!(", and {} more", paths.len() - MOST);
         }
-        Failure::Told(format!("{names}: {}", with_options(error)))
+        Failure::Message(format!("{names}: {}", with_options(error)))
     }
 
     /// Returns a failure of an output file; `-` is stdout.
@@ -63,7 +63,7 @@ impl Failure {
         let name = if is_stream(path) { "stdout".into() } else { shown(path) };
         match error.into() {
             Error::Io { kind: ErrorKind::BrokenPipe, .. } => Failure::Silent,
-            error => Failure::Told(format!("{name}: {}", unnamed(error))),
+            error => Failure::Message(format!("{name}: {}", unnamed(error))),
         }
     }
 
@@ -71,7 +71,7 @@ impl Failure {
     pub(crate) fn report(self, command: impl FnOnce() -> Command) -> ExitCode {
         match self {
             Failure::Silent => ExitCode::SUCCESS,
-            Failure::Told(sentence) => {
+            Failure::Message(sentence) => {
                 let _ = writeln!(stderr(), "error: {sentence}");
                 ExitCode::FAILURE
             }

@@ -33,7 +33,7 @@ impl Reading {
 
     pub(crate) fn options(&self) -> ReadOptions {
         let mut options = ReadOptions::default();
-        options.format = self.format;
+        options.format = self.layout;
         options.dtype = self.dtype;
         options.fill = self.fill.clone();
         options.shape = self.shape.clone();

@@ -1,4 +1,4 @@
-//! The option `eval --lines`: each line of stdin is a JSON object with an expression and its tensors. Each answer is a
+//! The option `eval --jsonl`: each line of stdin is a JSON object with an expression and its tensors. Each answer is a
 //! JSON object on a line of stdout.
 
 use std::borrow::Cow;
@@ -32,8 +32,8 @@ pub(crate) fn answer() -> Result<(), Failure> {
         let written = match value(&line, &mut programs) {
             Ok(result) => Summary::new((&result).into()).json(Some(usize::MAX), &mut output),
             Err(message) => {
-                let told = serde_json::json!({ "error": message });
-                serde_json::to_writer(&mut output, &told).map_err(Into::into).and_then(|()| writeln!(output))
+                let answer = serde_json::json!({ "error": message });
+                serde_json::to_writer(&mut output, &answer).map_err(Into::into).and_then(|()| writeln!(output))
             }
         };
         // The client waits for the answer.

@@ -5,6 +5,7 @@ mod args;
 mod called;
 #[cfg(feature = "parquet")]
 mod chunks;
+mod commands;
 mod details;
 mod eval;
 mod failure;
@@ -24,7 +25,6 @@ mod summary;
 mod take;
 mod usage;
 mod values;
-mod verbs;
 
 use std::process::ExitCode;
 
@@ -42,6 +42,6 @@ fn run() -> Result<(), Failure> {
     signals::watch();
     usage::check_words(std::env::args_os()).map_err(Failure::Usage)?;
     let cli = usage::parse(std::env::args_os())?;
-    usage::check_files(&cli.verb).map_err(Failure::Usage)?;
-    verbs::run(&cli)
+    usage::check_files(&cli.command).map_err(Failure::Usage)?;
+    commands::run(&cli)
 }

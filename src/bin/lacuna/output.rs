@@ -6,7 +6,7 @@ use std::path::Path;
 use lacuna::dynamic::AnyValue;
 use lacuna::io::{self, AnyTensor, Compression, FileFormat, WriteOptions};
 
-use crate::args::{Output, Telling, Writing};
+use crate::args::{Output, Printing, Writing};
 use crate::failure::Failure;
 use crate::names::is_stream;
 use crate::progress::Bar;
@@ -33,14 +33,14 @@ impl Output {
             (None, _) => {}
         }
         let to_stderr = self.output.as_deref().is_some_and(is_stream);
-        tell(&Summary::new((&result).into()), &self.telling, to_stderr)
+        print_summary(&Summary::new((&result).into()), &self.printing, to_stderr)
     }
 }
 
 /// Returns the options for writing a file.
 pub(crate) fn write_options(path: &Path, writing: &Writing) -> WriteOptions {
     let mut options = WriteOptions::default();
-    let compression = if writing.store { Compression::None } else { Compression::Usual };
+    let compression = if writing.uncompressed { Compression::None } else { Compression::Usual };
     options.compression = compression.for_path(path);
     options
 }
@@ -86,21 +86,20 @@ pub(crate) fn write_stdout(bytes: &[u8]) -> lacuna::Result<()> {
 }
 
 /// Prints a summary as text or as JSON.
-pub(crate) fn tell(summary: &Summary<'_>, telling: &Telling, to_stderr: bool) -> Result<(), Failure> {
-    let listed = if telling.all { Some(usize::MAX) } else { telling.head };
-    let tell = |target: &mut dyn Write| {
+pub(crate) fn print_summary(summary: &Summary<'_>, printing: &Printing, to_stderr: bool) -> Result<(), Failure> {
+    let write_to = |target: &mut dyn Write| {
         let mut writer = BufWriter::new(target);
-        match telling.json {
-            true => summary.json(listed, &mut writer)?,
-            false => summary.text(listed, &mut writer)?,
+        match printing.json {
+            true => summary.json(printing.limit(), &mut writer)?,
+            false => summary.text(printing.limit(), &mut writer)?,
         }
         writer.flush()
     };
-    let (told, target) = match to_stderr {
-        true => (tell(&mut stderr().lock()), "stderr"),
-        false => (tell(&mut stdout().lock()), "-"),
+    let (printed, target) = match to_stderr {
+        true => (write_to(&mut stderr().lock()), "stderr"),
+        false => (write_to(&mut stdout().lock()), "-"),
     };
-    told.map_err(|error| Failure::of_target(Path::new(target), error))
+    printed.map_err(|error| Failure::of_target(Path::new(target), error))
 }
 
 /// Prints to stdout.

@@ -11,7 +11,7 @@ use lacuna::{Result, dispatch};
 use crate::args::{Picture, SpyArgs};
 use crate::failure::Failure;
 use crate::names::is_stream;
-use crate::output::{print, tell, write_stdout};
+use crate::output::{print, print_summary, write_stdout};
 use crate::summary::Summary;
 
 /// The width of the picture if stdout is not a terminal.
@@ -24,9 +24,9 @@ pub(crate) fn spy(args: &SpyArgs) -> std::result::Result<(), Failure> {
         Some(path) => {
             let kind = args.to.or_else(|| Picture::from_path(path)).unwrap_or(Picture::Png);
             write(path, || image(&x, args, kind)).map_err(|error| Failure::of_target(path, error))?;
-            tell(&Summary::new((&x).into()), &args.telling, is_stream(path))
+            print_summary(&Summary::new((&x).into()), &args.printing, is_stream(path))
         }
-        None if args.telling.json => tell(&Summary::new((&x).into()), &args.telling, false),
+        None if args.printing.json => print_summary(&Summary::new((&x).into()), &args.printing, false),
         None => {
             let text =
                 dispatch!(&x, x => Spy::new(x.pattern()).titled(&title(&args.input.file)).braille(columns(args)));
@@ -46,14 +46,14 @@ fn title(path: &Path) -> String {
 /// Returns the requested width, otherwise the width of the terminal.
 fn columns(args: &SpyArgs) -> usize {
     let terminal = || Term::stdout().size_checked().map(|(_, columns)| usize::from(columns));
-    args.columns.or_else(terminal).unwrap_or(COLUMNS)
+    args.width.or_else(terminal).unwrap_or(COLUMNS)
 }
 
 /// Returns the bytes of the image.
 fn image(x: &AnyTensor, args: &SpyArgs, kind: Picture) -> Result<Vec<u8>> {
     dispatch!(x, x => {
         let picture = Spy::new(x.pattern()).titled(&title(&args.input.file));
-        let picture = args.size.into_iter().fold(picture, Spy::sized);
+        let picture = args.pixels.into_iter().fold(picture, Spy::sized);
         match kind {
             Picture::Png => picture.png(),
             Picture::Svg => Ok(picture.svg().into_bytes()),

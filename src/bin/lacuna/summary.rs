@@ -12,7 +12,7 @@ use serde::ser::{Error as _, SerializeSeq};
 use serde_json::Serializer;
 use serde_json::ser::Formatter;
 
-use crate::details::{Details, DetailsTold};
+use crate::details::{Details, DetailsJson};
 use crate::values::{Json, Printed, counted};
 
 /// The largest number of entries that the JSON object lists by default.
@@ -45,7 +45,7 @@ struct SummaryJson<'a> {
     nnz: usize,
     fill: Json,
     #[serde(flatten)]
-    details: Option<DetailsTold>,
+    details: Option<DetailsJson>,
     #[serde(skip_serializing_if = "Option::is_none")]
     values: Option<FirstEntries<'a>>,
 }
@@ -118,7 +118,7 @@ impl<'a> Summary<'a> {
     }
 
     /// Returns a view of the details, if the summary has details of a tensor.
-    fn told<R>(&self, of: impl FnOnce(&Details, &AnyTensor) -> R) -> Option<R> {
+    fn of_details<R>(&self, of: impl FnOnce(&Details, &AnyTensor) -> R) -> Option<R> {
         Some(of(self.details.as_ref()?, self.of.tensor()?))
     }
 
@@ -137,7 +137,7 @@ impl<'a> Summary<'a> {
         let mut text = format!("shape    {shape}\ndtype    {}\nformat   {}\n", self.of.dtype(), self.format());
         text += &format!("stored   {} of {}\n", self.nnz, positions(&shape, self.nnz));
         text += &format!("fill     {}\n", self.fill().text());
-        text += &self.told(|details, x| details.text(x)).unwrap_or_default();
+        text += &self.of_details(|details, x| details.text(x)).unwrap_or_default();
         let most = listed.unwrap_or(SHOWN).min(self.nnz);
         writer.write_all(text.as_bytes())?;
         if most > 0 {
@@ -156,16 +156,16 @@ impl<'a> Summary<'a> {
     pub(crate) fn json(&self, listed: Option<usize>, mut writer: impl Write) -> std::io::Result<()> {
         let shape = self.of.shape();
         let most = listed.or((self.nnz <= MOST_VALUES).then_some(MOST_VALUES)).map(|most| most.min(self.nnz));
-        let told = SummaryJson {
+        let summary = SummaryJson {
             format: self.format().to_lowercase(),
             shape: &shape,
             dtype: self.of.dtype().name(),
             nnz: self.nnz,
             fill: self.fill().json(),
-            details: self.told(|details, x| details.told(x)),
+            details: self.of_details(|details, x| details.json(x)),
             values: most.map(|most| FirstEntries { summary: self, most }),
         };
-        told.serialize(&mut Serializer::with_formatter(&mut writer, Spaced))?;
+        summary.serialize(&mut Serializer::with_formatter(&mut writer, Spaced))?;
         writeln!(writer)
     }
 }

@@ -4,47 +4,67 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Command, CommandFactory, Parser};
+use clap::{Command, FromArgMatches};
+use lacuna::eval::{example, function_called};
 use lacuna::io::FileFormat;
 
-use crate::args::{Cli, Operation, Output, Picture, SpyArgs, Verb, Writing, command_of, not_an_option};
+use crate::args::{Cli, Commands, Operation, Output, Picture, SpyArgs, Writing, command_of, not_an_option, program};
 use crate::failure::Failure;
 use crate::names::{is_stream, shown};
 
 /// Parses the arguments of this program. If the parser prints its own output, such as help, the result is a failure.
 pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Cli, Failure> {
     let words: Vec<OsString> = words.into_iter().collect();
-    Cli::try_parse_from(&words).map_err(|mut error| {
-        if error.kind() == ErrorKind::InvalidSubcommand {
-            add_tip(&mut error, words);
+    let parsed = program().try_get_matches_from(&words);
+    let parsed = parsed.and_then(|mut matches| Cli::from_arg_matches_mut(&mut matches));
+    parsed.map_err(|mut error| {
+        let text = |kind| match error.get(kind) {
+            Some(ContextValue::String(text)) => Some(text.clone()),
+            _ => None,
+        };
+        let (command, option) = (text(ContextKind::InvalidSubcommand), text(ContextKind::InvalidArg));
+        let named = command_of(words.into_iter().skip(1));
+        match (error.kind(), command, option) {
+            (ErrorKind::InvalidSubcommand, Some(name), _) => advise_command(&mut error, &name, named.get_name()),
+            (ErrorKind::UnknownArgument, _, Some(option)) => advise_option(&mut error, &option, named),
+            _ => {}
         }
         Failure::Parser(error)
     })
 }
 
-/// Adds how to list all commands to the error for an unknown name. The parser suggests similar names.
-fn add_tip(error: &mut clap::Error, words: Vec<OsString>) {
-    let listing = match command_of(words.into_iter().skip(1)).get_name() {
-        "lacuna" => "`lacuna help`".to_string(),
-        command => format!("`lacuna help {command}`"),
-    };
-    let without_gradient = match error.get(ContextKind::InvalidSubcommand) {
-        Some(ContextValue::String(name)) if Cli::command().find_subcommand(name).is_some() => Some(name.clone()),
-        _ => None,
-    };
-    let tip = match without_gradient {
-        Some(name) => {
-            error.remove(ContextKind::SuggestedSubcommand);
+/// Adds to the error for an unknown option the option that begins with this name. The parser suggests similar names,
+/// which may be former names.
+fn advise_option(error: &mut clap::Error, option: &str, mut command: Command) {
+    let visible = command.get_arguments().filter(|argument| !argument.is_hide_set());
+    let longer = visible.filter_map(|argument| Some(format!("--{}", argument.get_long()?)));
+    let Some(longer) = longer.into_iter().find(|longer| longer.starts_with(option)) else { return };
+    error.insert(ContextKind::SuggestedArg, ContextValue::String(longer));
+    error.insert(ContextKind::Usage, ContextValue::StyledStr(command.render_usage()));
+}
+
+/// Adds to the error for an unknown command how to go on. The parser suggests similar names.
+fn advise_command(error: &mut clap::Error, name: &str, parent: &str) {
+    let listing = if parent == "lacuna" { "`lacuna help`".to_string() } else { format!("`lacuna help {parent}`") };
+    let function = function_called(name).filter(|_| parent == "lacuna");
+    let tip = match function {
+        _ if program().find_subcommand(name).is_some() => {
             format!("{name} does not have a gradient; {listing} lists the commands that have one")
         }
+        Some(function) if program().find_subcommand(function).is_some() => format!("use `lacuna {function} FILE`"),
+        Some(function) => format!("use `lacuna eval {}`", example(function)),
         None => format!("{listing} lists all commands"),
     };
+    // A name with a meaning needs no similar names.
+    if !tip.ends_with("all commands") {
+        error.remove(ContextKind::SuggestedSubcommand);
+    }
     error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
 }
 
 /// Prints the help of the named command, as `--help` after the command does.
-pub(crate) fn help(verb: &[String]) -> Result<(), Failure> {
-    let words = ["lacuna"].into_iter().chain(verb.iter().map(String::as_str)).chain(["--help"]);
+pub(crate) fn help(command: &[String]) -> Result<(), Failure> {
+    let words = ["lacuna"].into_iter().chain(command.iter().map(String::as_str)).chain(["--help"]);
     parse(words.map(Into::into)).map(|_| ())
 }
 
@@ -53,7 +73,7 @@ pub(crate) fn help(verb: &[String]) -> Result<(), Failure> {
 pub(crate) fn check_words(words: impl Iterator<Item = OsString>) -> Result<(), String> {
     let words: Vec<String> =
         words.map(|word| word.to_string_lossy().into_owned()).take_while(|word| word != "--").collect();
-    let greedy = greedy_options(&Cli::command());
+    let greedy = greedy_options(&program());
     for pair in words.windows(2) {
         if greedy.contains(&pair[0]) {
             not_an_option(&pair[1]).map_err(|hint| format!("{} has no value: {hint}", pair[0]))?;
@@ -70,16 +90,16 @@ fn greedy_options(command: &Command) -> Vec<String> {
 }
 
 /// Rejects a second use of stdin, and a target of unknown format.
-pub(crate) fn check_files(verb: &Verb) -> Result<(), String> {
-    let files = Files::of(verb);
+pub(crate) fn check_files(command: &Commands) -> Result<(), String> {
+    let files = Files::of(command);
     if files.inputs.iter().filter(|input| is_stream(input)).count() > 1 {
         return Err("stdin can be read only once; name a file instead of one `-`".into());
     }
     files.output.map_or(Ok(()), |(path, writing)| check_target(path, writing))?;
-    check_picture(verb)
+    check_picture(command)
 }
 
-/// Rejects a target of unknown format, and `--store` for a format that ignores it.
+/// Rejects a target of unknown format, and `--uncompressed` for a format that ignores it.
 fn check_target(path: &Path, writing: &Writing) -> Result<(), String> {
     match writing.to.or_else(|| FileFormat::from_path(path)) {
         None if is_stream(path) => Err("stdout has no extension; name its format with --to".into()),
@@ -90,20 +110,20 @@ fn check_target(path: &Path, writing: &Writing) -> Result<(), String> {
         Some(FileFormat::Npz) => Ok(()),
         #[cfg(feature = "parquet")]
         Some(FileFormat::Parquet) => Ok(()),
-        Some(other) if writing.store => {
-            Err(format!("--store does not apply to {}, which is written as .{other}", shown(path)))
+        Some(other) if writing.uncompressed => {
+            Err(format!("--uncompressed does not apply to {}, which is written as .{other}", shown(path)))
         }
         Some(_) => Ok(()),
     }
 }
 
 /// Rejects the target of a picture if neither `--to` nor its extension names a kind of picture.
-fn check_picture(verb: &Verb) -> Result<(), String> {
-    match verb {
-        Verb::Spy(SpyArgs { output: Some(path), to: None, .. }) if is_stream(path) => {
+fn check_picture(command: &Commands) -> Result<(), String> {
+    match command {
+        Commands::Spy(SpyArgs { output: Some(path), to: None, .. }) if is_stream(path) => {
             Err("stdout has no extension; name the kind of picture with --to png or --to svg".into())
         }
-        Verb::Spy(SpyArgs { output: Some(path), to: None, .. }) if Picture::from_path(path).is_none() => {
+        Commands::Spy(SpyArgs { output: Some(path), to: None, .. }) if Picture::from_path(path).is_none() => {
             let path = shown(path);
             Err(format!("the extension of {path} is not a picture format (.png, .svg); name the format with --to"))
         }
@@ -118,17 +138,19 @@ struct Files<'a> {
 }
 
 impl<'a> Files<'a> {
-    fn of(verb: &'a Verb) -> Self {
-        match verb {
-            Verb::Info(args) => Files { inputs: vec![&args.input.file], output: None },
-            Verb::Spy(args) => Files { inputs: vec![&args.input.file], output: None },
-            Verb::Convert(args) => {
+    fn of(command: &'a Commands) -> Self {
+        match command {
+            Commands::Info(args) => Files { inputs: vec![&args.input.file], output: None },
+            Commands::Spy(args) => Files { inputs: vec![&args.input.file], output: None },
+            Commands::Convert(args) => {
                 Files { inputs: vec![&args.input.file], output: Some((&args.output, &args.writing)) }
             }
-            Verb::Operation(listed) => Files::of_operation(&listed.0),
-            Verb::Backward(listed) => Files::of_operation(&listed.0),
-            Verb::Eval(args) => Files::new(args.bindings.iter().map(|binding| &binding.file), &args.output),
-            Verb::Help(_) | Verb::Completions(_) | Verb::Man(_) => Files { inputs: Vec::new(), output: None },
+            Commands::Operation(listed) => Files::of_operation(&listed.0),
+            Commands::Backward(listed) => Files::of_operation(&listed.0),
+            Commands::Eval(args) => Files::new(args.bindings.iter().map(|binding| &binding.file), &args.output),
+            Commands::Help(_) | Commands::Completions(_) | Commands::Man(_) => {
+                Files { inputs: Vec::new(), output: None }
+            }
         }
     }
 

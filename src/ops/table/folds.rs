@@ -26,13 +26,13 @@ macro_rules! __folds {
             [$($arguments)*]
             any(Axes) [Element -> bool] [truth] [fold any::Any] [any_backward() Element any_zeros linear] everywhere
                 "Returns whether any element is nonzero, over the given axes."
-                command(Reduce, "Whether any element is nonzero, over axes", "tests/data/titanic.npz --axis 3");
+                command(Reduce, "Test whether any element is nonzero, over axes", "tests/data/titanic.npz --axis 3");
             count_nonzero(Axes) [Element -> u64] [truth] [fold count_nonzero::CountNonzero] [] everywhere
                 "Returns the number of nonzero elements over the given axes."
                 command(Fold, "Number of nonzero elements over axes", "tests/data/mauna_loa_co2.mtx --axis 1");
             all(Axes) [Element -> bool] [truth] [fold all::All] [] everywhere
                 "Returns whether all elements are nonzero, over the given axes."
-                command(Fold, "Whether all elements are nonzero, over axes", "tests/data/titanic.npz --axis 3");
+                command(Fold, "Test whether all elements are nonzero, over axes", "tests/data/titanic.npz --axis 3");
             sum(Axes) [Ring -> sum] [sums] [fold Totals(sum::Sum::<false>)]
                 [sum_backward() Real real_zeros linear] tensors
                 "Returns the exact sum over the given axes, rounded once."

@@ -37,22 +37,22 @@ macro_rules! __functions {
             tests {
                 /// Returns whether each element is positive infinity
                 isposinf [Real -> Bool] (Truth Float) arrays []
-                    command(Plain, "Which elements are +inf", "tests/data/mauna_loa_co2_monthly.npz");
+                    command(Plain, "Test whether each element is +inf", "tests/data/mauna_loa_co2_monthly.npz");
                 /// Returns whether each element is negative infinity
                 isneginf [Real -> Bool] (Truth Float) arrays []
-                    command(Plain, "Which elements are -inf", "tests/data/mauna_loa_co2_monthly.npz");
+                    command(Plain, "Test whether each element is -inf", "tests/data/mauna_loa_co2_monthly.npz");
                 /// Returns whether each element is an infinity of either sign
                 isinf [Element -> Bool] (Truth Float Complex) arrays []
-                    command(Plain, "Which elements are infinite", "tests/data/mauna_loa_co2_monthly.npz");
+                    command(Plain, "Test whether each element is infinite", "tests/data/mauna_loa_co2_monthly.npz");
                 /// Returns whether each element is NaN
                 isnan [Element -> Bool] (Truth Float Complex) arrays []
-                    command(Plain, "Which elements are NaN", "tests/data/mauna_loa_co2.mtx -o missing.npz");
+                    command(Plain, "Test whether each element is NaN", "tests/data/mauna_loa_co2.mtx -o missing.npz");
                 /// Returns whether each element is neither infinite nor NaN
                 isfinite [Element -> Bool] (Truth Float Complex) arrays []
-                    command(Plain, "Which elements are neither NaN nor infinite", "tests/data/mauna_loa_co2.mtx");
+                    command(Plain, "Test whether each element is finite", "tests/data/mauna_loa_co2.mtx");
                 /// Returns whether each element has an imaginary part of zero
                 isreal [Element -> Bool] (Truth Float Complex) arrays []
-                    command(Plain, "Which elements have no imaginary part", "tests/data/pauli_sum.mtx");
+                    command(Plain, "Test whether each element is real", "tests/data/pauli_sum.mtx");
             }
             numbers {
                 /// Returns the negative of each element

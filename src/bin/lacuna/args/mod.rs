@@ -14,9 +14,9 @@ use clap_complete::Shell;
 
 pub(crate) use lists::{IsinArgs, PositionArgs, TakeArgs, TakeBackwardArgs};
 pub(crate) use operation::{Called, Operands, Operation, TableCommand};
-pub(crate) use shared::{EngineArgs, InputArgs, Output, Reading, Telling, Writing};
+pub(crate) use shared::{EngineArgs, InputArgs, Output, Printing, Reading, Writing};
 pub(crate) use words::{Binding, Picture, not_an_option};
-use words::{binding, parse_columns, parse_pixels, parse_verb};
+use words::{binding, command_names, parse_columns, parse_pixels};
 
 /// Sparse tensors on the command line: operations on files, without their dense form.
 ///
@@ -32,16 +32,75 @@ use words::{binding, parse_columns, parse_pixels, parse_verb};
 )]
 pub(crate) struct Cli {
     #[command(subcommand)]
-    pub(crate) verb: Verb,
+    pub(crate) command: Commands,
+}
+
+/// Returns the definition of the program. Its help lists the commands in groups, and the short help of a command lists
+/// only the options of that command.
+pub(crate) fn program() -> Command {
+    with_short_help(Cli::command())
+}
+
+fn with_short_help(command: Command) -> Command {
+    let command = command.mut_args(|arg| {
+        let is_shared = arg.get_help_heading().is_some();
+        arg.hide_short_help(is_shared)
+    });
+    let command = command.mut_subcommands(with_short_help);
+    if command.has_subcommands() { in_groups(command) } else { command }
+}
+
+/// Lists the commands in groups.
+fn in_groups(command: Command) -> Command {
+    let width = command.get_subcommands().map(|listed| listed.get_name().len()).max().unwrap_or(0);
+    let header = *command.get_styles().get_header();
+    let literal = *command.get_styles().get_literal();
+    let mut template = "{about-with-newline}\n{usage-heading} {usage}\n\n".to_string();
+    for (group, _) in GROUPS {
+        let mut members = command.get_subcommands().filter(|listed| group_of(listed.get_name()) == group).peekable();
+        if members.peek().is_none() {
+            continue;
+        }
+        template += &format!("{header}{group}:{header:#}\n");
+        for member in members {
+            let (name, about) = (member.get_name(), member.get_about().map(ToString::to_string).unwrap_or_default());
+            template += &format!("  {literal}{name}{literal:#}{:1$}  {about}\n", "", width - name.len());
+        }
+        template += "\n";
+    }
+    command.help_template(format!("{template}{header}Options:{header:#}\n{{options}}{{after-help}}"))
+}
+
+/// The groups of commands in the order of the help, each with its commands that are not operations.
+const GROUPS: [(&str, &[&str]); 7] = [
+    ("Files", &["info", "convert"]),
+    ("Reductions", &[]),
+    ("Elementwise", &[]),
+    ("Indexing", &[]),
+    ("Products", &[]),
+    ("Expressions and gradients", &["eval", "backward"]),
+    ("Tools", &["spy", "help", "completions", "man"]),
+];
+
+/// Returns the group of a command.
+fn group_of(command: &str) -> &'static str {
+    let listed = GROUPS.into_iter().find(|(_, commands)| commands.contains(&command));
+    listed.map_or_else(|| operation::group_of(command), |(group, _)| group)
+}
+
+/// Returns the names of all commands.
+fn names_of_commands() -> impl Iterator<Item = &'static str> {
+    let others = GROUPS.into_iter().flat_map(|(_, commands)| commands.iter().copied());
+    others.chain(operation::names())
 }
 
 /// Returns the command that the arguments name, whose usage is printed after an error.
 pub(crate) fn command_of(words: impl Iterator<Item = OsString>) -> Command {
-    let mut command = Cli::command();
+    let mut command = program();
     command.build();
     for word in words {
         match command.find_subcommand(&word) {
-            Some(verb) => command = verb.clone(),
+            Some(named) => command = named.clone(),
             None => break,
         }
     }
@@ -49,7 +108,7 @@ pub(crate) fn command_of(words: impl Iterator<Item = OsString>) -> Command {
 }
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum Verb {
+pub(crate) enum Commands {
     /// Show the contents of a file
     #[command(after_help = "Example: lacuna info tests/data/karate.mtx")]
     Info(InfoArgs),
@@ -84,8 +143,8 @@ pub(crate) enum Verb {
 #[derive(Debug, Args)]
 pub(crate) struct HelpArgs {
     /// The command, and for backward its subcommand
-    #[arg(value_name = "COMMAND", value_parser = parse_verb)]
-    pub(crate) verb: Vec<String>,
+    #[arg(value_name = "COMMAND", value_parser = command_names(), hide_possible_values = true)]
+    pub(crate) command: Vec<String>,
 }
 
 #[derive(Debug, Args)]
@@ -106,7 +165,7 @@ pub(crate) struct InfoArgs {
     #[command(flatten)]
     pub(crate) input: InputArgs,
     #[command(flatten)]
-    pub(crate) telling: Telling,
+    pub(crate) printing: Printing,
 }
 
 #[derive(Debug, Args)]
@@ -118,13 +177,13 @@ pub(crate) struct ConvertArgs {
     #[command(flatten)]
     pub(crate) writing: Writing,
     #[command(flatten)]
-    pub(crate) telling: Telling,
+    pub(crate) printing: Printing,
 }
 
 // A picture in the terminal does not have a summary whose entries could be listed.
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("summary").args(["output", "json"]).multiple(true))]
-#[command(mut_arg("head", |head| head.requires("summary")), mut_arg("all", |all| all.requires("summary")))]
+#[command(mut_arg("limit", |limit| limit.requires("summary")), mut_arg("all", |all| all.requires("summary")))]
 pub(crate) struct SpyArgs {
     #[command(flatten)]
     pub(crate) input: InputArgs,
@@ -135,29 +194,29 @@ pub(crate) struct SpyArgs {
     #[arg(long, value_enum, value_name = "png|svg", hide_possible_values = true, requires = "output")]
     pub(crate) to: Option<Picture>,
     /// Approximate width of the picture, 240 to 4000 pixels [default: 700]
-    #[arg(long, value_parser = parse_pixels, allow_negative_numbers = true, value_name = "N", requires = "output")]
-    pub(crate) size: Option<usize>,
+    #[arg(long, alias = "size", value_parser = parse_pixels, allow_negative_numbers = true, value_name = "N", requires = "output")]
+    pub(crate) pixels: Option<usize>,
     /// Width of the text picture, 24 to 400 [default: the terminal's, or 80]
-    #[arg(long, value_parser = parse_columns, allow_negative_numbers = true, value_name = "N",
+    #[arg(long, alias = "columns", value_parser = parse_columns, allow_negative_numbers = true, value_name = "N",
           conflicts_with = "summary")]
-    pub(crate) columns: Option<usize>,
+    pub(crate) width: Option<usize>,
     #[command(flatten)]
-    pub(crate) telling: Telling,
+    pub(crate) printing: Printing,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct EvalArgs {
     /// The expression, such as 'sum(x * 2, axis=0)'
-    #[arg(required_unless_present_any = ["lines", "functions"], allow_hyphen_values = true, value_name = "EXPR")]
+    #[arg(required_unless_present_any = ["jsonl", "functions"], allow_hyphen_values = true, value_name = "EXPR")]
     pub(crate) expression: Option<String>,
     /// The file of each name in the expression
     #[arg(value_parser = binding(), value_name = "NAME=FILE")]
     pub(crate) bindings: Vec<Binding>,
     /// Answer JSON objects from stdin, one per line, until its end
-    #[arg(long, conflicts_with_all = ["expression", "bindings", "output"])]
-    pub(crate) lines: bool,
+    #[arg(long, alias = "lines", conflicts_with_all = ["expression", "bindings", "output"])]
+    pub(crate) jsonl: bool,
     /// List all functions
-    #[arg(long, conflicts_with_all = ["expression", "bindings", "lines"])]
+    #[arg(long, conflicts_with_all = ["expression", "bindings", "jsonl"])]
     pub(crate) functions: bool,
     /// Print the graph without running it
     #[arg(long)]

@@ -100,6 +100,23 @@ fn arguments(kind: CommandKind) -> (Operands, &'static [Parameter]) {
     }
 }
 
+/// Returns the group of an operation in the help.
+pub(super) fn group_of(name: &str) -> &'static str {
+    match CommandSpec::all().find(|(own, ..)| *own == name).map(|(_, spec, _)| spec.kind) {
+        Some(CommandKind::Plain | CommandKind::Isin | CommandKind::Zip) => "Elementwise",
+        Some(
+            CommandKind::Slice | CommandKind::Join | CommandKind::Transpose | CommandKind::Take | CommandKind::Topk,
+        ) => "Indexing",
+        Some(CommandKind::Matmul | CommandKind::Einsum) => "Products",
+        _ => "Reductions",
+    }
+}
+
+/// Returns the names of the operations that have a command.
+pub(super) fn names() -> impl Iterator<Item = &'static str> {
+    CommandSpec::all().map(|(name, ..)| name)
+}
+
 /// Returns the arguments in the example of a gradient.
 fn gradient_example(kind: CommandKind) -> &'static str {
     match kind {

@@ -67,6 +67,8 @@ pub(super) fn ddof() -> Arg {
 
 pub(super) fn even() -> Arg {
     option("even", "RULE", "Median of an even count: mean of the middle two, or the lower one")
+        .long("middle")
+        .alias("even")
         .value_parser(word_of(&["mean", "lower"]))
         .default_value("mean")
 }

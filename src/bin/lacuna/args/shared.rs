@@ -7,7 +7,7 @@ use clap::builder::PossibleValuesParser;
 use lacuna::io::{FileFormat, Format};
 use lacuna::{DType, Shape};
 
-use super::words::{DuplicatesArg, dtypes, file_formats, formats, parse_bytes, parse_count, parse_fill, parse_shape};
+use super::words::{DuplicatesArg, dtypes, file_formats, formats, parse_bytes, parse_fill, parse_limit, parse_shape};
 
 /// The file that a command reads, with the options for reading.
 #[derive(Debug, Args)]
@@ -18,15 +18,16 @@ pub(crate) struct InputArgs {
     pub(crate) reading: Reading,
 }
 
-/// The heading of the reading options in the help of a command.
+/// The headings of options that many commands share. The short help leaves these options out.
 const READING: &str = "Options for reading";
+const WRITING: &str = "Options for writing and printing";
 
 /// The options for reading a file.
 #[derive(Debug, Args)]
 pub(crate) struct Reading {
-    /// The format of the operation [default: that of the file, otherwise coo]
-    #[arg(long, help_heading = READING, value_parser = formats(), value_name = "FORMAT")]
-    pub(crate) format: Option<Format>,
+    /// The layout that the operation runs on [default: that of the file, otherwise coo]
+    #[arg(long, alias = "format", help_heading = READING, value_parser = formats(), value_name = "LAYOUT")]
+    pub(crate) layout: Option<Format>,
     /// Convert to this element type; floats are rounded, a value that does not fit is an error
     #[arg(long, help_heading = READING, value_parser = dtypes(), value_name = "NAME")]
     pub(crate) dtype: Option<DType>,
@@ -62,33 +63,42 @@ pub(crate) struct Output {
     #[command(flatten)]
     pub(crate) writing: Writing,
     #[command(flatten)]
-    pub(crate) telling: Telling,
+    pub(crate) printing: Printing,
 }
 
 /// The options for writing a file.
 #[derive(Debug, Args)]
 pub(crate) struct Writing {
     /// The format of the output file, if its extension does not name it
-    #[arg(long, value_parser = file_formats(), ignore_case = true, value_name = "FORMAT", requires = "output")]
+    #[arg(long, help_heading = WRITING, value_parser = file_formats(), ignore_case = true, value_name = "FORMAT",
+          requires = "output")]
     pub(crate) to: Option<FileFormat>,
     #[cfg_attr(feature = "parquet", doc = " Write a .npz or a .parquet without compression: larger, but faster")]
     #[cfg_attr(not(feature = "parquet"), doc = " Write a .npz without compression: larger, but faster")]
-    #[arg(long, requires = "output")]
-    pub(crate) store: bool,
+    #[arg(long, alias = "store", help_heading = WRITING, requires = "output")]
+    pub(crate) uncompressed: bool,
 }
 
 /// The options for printing a tensor.
 #[derive(Debug, Args)]
-pub(crate) struct Telling {
+pub(crate) struct Printing {
     /// Print the summary as a JSON object
     #[arg(long)]
     pub(crate) json: bool,
-    /// List N entries [default: 10; as JSON all of at most 1000, otherwise none]
-    #[arg(long, value_parser = parse_count, allow_negative_numbers = true, value_name = "N", conflicts_with = "all")]
-    pub(crate) head: Option<usize>,
-    /// List all entries
-    #[arg(long)]
-    pub(crate) all: bool,
+    /// Number of entries to list [default: 10; as JSON all of at most 1000, otherwise none]
+    #[arg(long, alias = "head", help_heading = WRITING, value_parser = parse_limit, allow_negative_numbers = true,
+          value_name = "N|all", conflicts_with = "all")]
+    limit: Option<usize>,
+    // The former spelling of `--limit all`.
+    #[arg(long, hide = true)]
+    all: bool,
+}
+
+impl Printing {
+    /// Returns the largest number of entries that the summary lists, if the user set it.
+    pub(crate) fn limit(&self) -> Option<usize> {
+        if self.all { Some(usize::MAX) } else { self.limit }
+    }
 }
 
 /// The engine, and the folder for its temporary files.

@@ -3,8 +3,9 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use clap::ValueEnum;
-use clap::builder::{OsStringValueParser, PossibleValuesParser, TypedValueParser};
+use clap::builder::{OsStringValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::error::ErrorKind;
+use clap::{Arg, Command, Error, ValueEnum};
 use lacuna::dynamic::AnyMatmul;
 use lacuna::eval::{Expression, Fault};
 use lacuna::io::{FileFormat, Format};
@@ -118,9 +119,30 @@ fn split_list(text: &str) -> Parsed<impl Iterator<Item = &str>> {
     Ok(text.split(',').map(str::trim).filter(move |_| !text.is_empty()))
 }
 
-/// Parses the name of a command; rejects an option after `--`.
-pub(crate) fn parse_verb(word: &str) -> Parsed<String> {
-    if word.starts_with('-') { Err(format!("`{word}` is not a command")) } else { Ok(word.into()) }
+/// Returns the parser of a word that may name a command. Shells complete the names.
+pub(crate) fn command_names() -> impl TypedValueParser<Value = String> {
+    CommandNames
+}
+
+#[derive(Clone)]
+struct CommandNames;
+
+impl TypedValueParser for CommandNames {
+    type Value = String;
+
+    /// Accepts any word but an option after `--`. The help of the word is requested next, which reports unknown names.
+    fn parse_ref(&self, command: &Command, _: Option<&Arg>, word: &OsStr) -> Result<String, Error> {
+        match word.to_string_lossy().into_owned() {
+            option if option.starts_with('-') => {
+                Err(Error::raw(ErrorKind::ValueValidation, format!("`{option}` is not a command\n")).with_cmd(command))
+            }
+            name => Ok(name),
+        }
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(super::names_of_commands().map(PossibleValue::new)))
+    }
 }
 
 pub(crate) fn parse_axis(word: &str) -> Parsed<isize> {
@@ -274,8 +296,11 @@ pub(crate) fn file_formats() -> impl TypedValueParser<Value = FileFormat> {
     one_of(FileFormat::ALL.map(FileFormat::name).to_vec(), FileFormat::from_name)
 }
 
-pub(crate) fn parse_count(text: &str) -> Parsed<usize> {
-    text.parse().map_err(|_| "expected a whole number of entries".into())
+pub(crate) fn parse_limit(text: &str) -> Parsed<usize> {
+    match text {
+        "all" => Ok(usize::MAX),
+        text => text.parse().map_err(|_| "expected a whole number of entries, or all".into()),
+    }
 }
 
 pub(crate) fn parse_columns(text: &str) -> Parsed<usize> {

@@ -1,12 +1,12 @@
 //! The commands: read, run the operation, emit the result.
 
-use crate::args::{Cli, ConvertArgs, InfoArgs, Operation, Verb};
+use crate::args::{Cli, Commands, ConvertArgs, InfoArgs, Operation};
 use crate::eval::{eval, list_functions};
 use crate::failure::Failure;
 use crate::isin::isin;
 use crate::manual;
 use crate::names::is_stream;
-use crate::output::{tell, write};
+use crate::output::{print_summary, write};
 use crate::spy::spy;
 use crate::summary::Summary;
 use crate::take::{take, take_backward};
@@ -16,17 +16,17 @@ type Outcome = Result<(), Failure>;
 
 /// Runs the command.
 pub(crate) fn run(cli: &Cli) -> Outcome {
-    match &cli.verb {
-        Verb::Info(args) => info(args),
-        Verb::Convert(args) => convert(args),
-        Verb::Operation(listed) => operation(&listed.0),
-        Verb::Backward(listed) => operation(&listed.0),
-        Verb::Eval(args) if args.functions => list_functions(),
-        Verb::Eval(args) => eval(args),
-        Verb::Spy(args) => spy(args),
-        Verb::Help(args) => help(&args.verb),
-        Verb::Completions(args) => manual::completions(args.shell),
-        Verb::Man(args) => manual::man(args.dir.as_deref()),
+    match &cli.command {
+        Commands::Info(args) => info(args),
+        Commands::Convert(args) => convert(args),
+        Commands::Operation(listed) => operation(&listed.0),
+        Commands::Backward(listed) => operation(&listed.0),
+        Commands::Eval(args) if args.functions => list_functions(),
+        Commands::Eval(args) => eval(args),
+        Commands::Spy(args) => spy(args),
+        Commands::Help(args) => help(&args.command),
+        Commands::Completions(args) => manual::completions(args.shell),
+        Commands::Man(args) => manual::man(args.dir.as_deref()),
     }
 }
 
@@ -40,11 +40,11 @@ fn operation(operation: &Operation) -> Outcome {
 }
 
 fn info(args: &InfoArgs) -> Outcome {
-    tell(&Summary::detailed(&args.input.read()?), &args.telling, false)
+    print_summary(&Summary::detailed(&args.input.read()?), &args.printing, false)
 }
 
 fn convert(args: &ConvertArgs) -> Outcome {
     let x = args.input.read()?;
     write(&args.output, &args.writing, &x, args.input.reading.max_memory)?;
-    tell(&Summary::new((&x).into()), &args.telling, is_stream(&args.output))
+    print_summary(&Summary::new((&x).into()), &args.printing, is_stream(&args.output))
 }
