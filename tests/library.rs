@@ -60,5 +60,6 @@ mod softmax;
 mod take;
 mod triplets;
 mod unary;
+mod words;
 mod zero_upstream;
 mod zip;
