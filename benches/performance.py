@@ -213,16 +213,19 @@ def cell(row, wanted):
     return f"{ratio}: {shown(ours)}, {name} {shown(theirs)}"
 
 
-def compare_table(known, machines, threads):
-    """What machines took with a number of threads, beside the fastest other."""
-    machines = [machine for machine in machines if any(threads in row for row in machine["rows"].values())]
-    head = ["workload", "target", *(str(machine["number"]) for machine in machines)]
-    taken = [name for machine in machines for name, row in machine["rows"].items() if threads in row]
+def compare_table(known, machines):
+    """What machines took with one thread and with two, beside the fastest other, and the targets of both."""
+    has = lambda machine, threads: any(threads in row for row in machine["rows"].values())
+    shown = [(machine, threads) for machine in machines for threads in ("1", "2") if has(machine, threads)]
+    named = {"1": "", "2": ", two threads"}
+    head = ["workload", "targets", *(f"{machine['number']}{named[threads]}" for machine, threads in shown)]
+    taken = [name for machine, threads in shown for name, row in machine["rows"].items() if threads in row]
     lines = [f"| {' | '.join(head)} |", "| --- " * len(head) + "|"]
     for name in dict.fromkeys(taken):
-        wanted = known["wanted"].get(name, {}).get(threads)
-        cells = [cell(machine["rows"].get(name, {}).get(threads), wanted) for machine in machines]
-        lines.append(f"| {name} | {wanted or ''} | {' | '.join(cells)} |")
+        wanted = known["wanted"].get(name, {})
+        targets = ", ".join(str(wanted.get(threads, "-")) for threads in ("1", "2") if threads == "1" or "2" in wanted)
+        cells = [cell(machine["rows"].get(name, {}).get(threads), wanted.get(threads)) for machine, threads in shown]
+        lines.append(f"| {name} | {targets if wanted else ''} | {' | '.join(cells)} |")
     return lines
 
 
@@ -333,8 +336,7 @@ def made_of(known):
     benchmarks = {
         "machines": [described(machine) for machine in shown],
         "targets": targets_table(known, shown),
-        "one thread": compare_table(known, shown, "1"),
-        "two threads": compare_table(known, shown, "2"),
+        "workloads": compare_table(known, shown),
         "more threads": threads_table(shown),
         "small": small_table(shown),
         "growth": known["growth"],
@@ -342,8 +344,7 @@ def made_of(known):
     log = {
         "older machines": [described(machine) for machine in older],
         "older, targets": targets_table(known, older),
-        "older, one thread": compare_table(known, older, "1"),
-        "older, two threads": compare_table(known, older, "2"),
+        "older, workloads": compare_table(known, older),
     }
     speed = {"speed": speed_table(newest(known)), "slower": slower_table(newest(known))}
     sums = {"sums": sums_table(known)}
