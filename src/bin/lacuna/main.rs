@@ -40,8 +40,9 @@ fn main() -> ExitCode {
 fn run() -> Result<(), Failure> {
     #[cfg(unix)]
     signals::watch();
-    usage::check_words(std::env::args_os()).map_err(Failure::Usage)?;
-    let cli = usage::parse(std::env::args_os())?;
+    let (words, program) = (Vec::from_iter(std::env::args_os()), args::program());
+    usage::check_words(&words, &program).map_err(Failure::Usage)?;
+    let cli = usage::parse(words, program)?;
     usage::check_files(&cli.command).map_err(Failure::Usage)?;
     commands::run(&cli)
 }

@@ -13,9 +13,8 @@ use crate::failure::Failure;
 use crate::names::{is_stream, shown};
 
 /// Parses the arguments of this program. If the parser prints its own output, such as help, the result is a failure.
-pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Cli, Failure> {
-    let words: Vec<OsString> = words.into_iter().collect();
-    let parsed = program().try_get_matches_from(&words);
+pub(crate) fn parse(words: Vec<OsString>, program: Command) -> Result<Cli, Failure> {
+    let parsed = program.try_get_matches_from(&words);
     let parsed = parsed.and_then(|mut matches| Cli::from_arg_matches_mut(&mut matches));
     parsed.map_err(|mut error| {
         let text = |kind| match error.get(kind) {
@@ -65,15 +64,15 @@ fn advise_command(error: &mut clap::Error, name: &str, parent: &str) {
 /// Prints the help of the named command, as `--help` after the command does.
 pub(crate) fn help(command: &[String]) -> Result<(), Failure> {
     let words = ["lacuna"].into_iter().chain(command.iter().map(String::as_str)).chain(["--help"]);
-    parse(words.map(Into::into)).map(|_| ())
+    parse(words.map(Into::into).collect(), program()).map(|_| ())
 }
 
 /// Rejects an option in place of a value that may start with a minus. The parser would accept such an option as the
 /// value.
-pub(crate) fn check_words(words: impl Iterator<Item = OsString>) -> Result<(), String> {
+pub(crate) fn check_words(words: &[OsString], program: &Command) -> Result<(), String> {
     let words: Vec<String> =
-        words.map(|word| word.to_string_lossy().into_owned()).take_while(|word| word != "--").collect();
-    let greedy = greedy_options(&program());
+        words.iter().map(|word| word.to_string_lossy().into_owned()).take_while(|word| word != "--").collect();
+    let greedy = greedy_options(program);
     for pair in words.windows(2) {
         if greedy.contains(&pair[0]) {
             not_an_option(&pair[1]).map_err(|hint| format!("{} has no value: {hint}", pair[0]))?;

@@ -55,14 +55,15 @@ fn in_groups(command: Command) -> Command {
     let width = command.get_subcommands().map(|listed| listed.get_name().len()).max().unwrap_or(0);
     let header = *command.get_styles().get_header();
     let literal = *command.get_styles().get_literal();
+    let members: Vec<_> = command.get_subcommands().map(|member| (group_of(member.get_name()), member)).collect();
     let mut template = "{about-with-newline}\n{usage-heading} {usage}\n\n".to_string();
     for (group, _) in GROUPS {
-        let mut members = command.get_subcommands().filter(|listed| group_of(listed.get_name()) == group).peekable();
+        let mut members = members.iter().filter(|(own, _)| *own == group).peekable();
         if members.peek().is_none() {
             continue;
         }
         template += &format!("{header}{group}:{header:#}\n");
-        for member in members {
+        for (_, member) in members {
             let (name, about) = (member.get_name(), member.get_about().map(ToString::to_string).unwrap_or_default());
             template += &format!("  {literal}{name}{literal:#}{:1$}  {about}\n", "", width - name.len());
         }
@@ -72,26 +73,26 @@ fn in_groups(command: Command) -> Command {
 }
 
 /// The groups of commands in the order of the help, each with its commands that are not operations.
-const GROUPS: [(&str, &[&str]); 7] = [
-    ("Files", &["info", "convert"]),
-    ("Reductions", &[]),
-    ("Elementwise", &[]),
-    ("Indexing", &[]),
-    ("Products", &[]),
-    ("Expressions and gradients", &["eval", "backward"]),
-    ("Tools", &["spy", "help", "completions", "man"]),
+const GROUPS: [(&str, &str); 7] = [
+    ("Files", "info convert"),
+    ("Reductions", ""),
+    ("Elementwise", ""),
+    ("Indexing", ""),
+    ("Products", ""),
+    ("Expressions and gradients", "eval backward"),
+    ("Tools", "spy help completions man"),
 ];
 
 /// Returns the group of a command.
 fn group_of(command: &str) -> &'static str {
-    let listed = GROUPS.into_iter().find(|(_, commands)| commands.contains(&command));
+    let listed = GROUPS.into_iter().find(|(_, commands)| commands.split(' ').any(|own| own == command));
     listed.map_or_else(|| operation::group_of(command), |(group, _)| group)
 }
 
 /// Returns the names of all commands.
-fn names_of_commands() -> impl Iterator<Item = &'static str> {
-    let others = GROUPS.into_iter().flat_map(|(_, commands)| commands.iter().copied());
-    others.chain(operation::names())
+fn names_of_commands() -> Vec<&'static str> {
+    let others = GROUPS.into_iter().flat_map(|(_, commands)| commands.split_whitespace());
+    others.chain(operation::names()).collect()
 }
 
 /// Returns the command that the arguments name, whose usage is printed after an error.
@@ -143,7 +144,7 @@ pub(crate) enum Commands {
 #[derive(Debug, Args)]
 pub(crate) struct HelpArgs {
     /// The command, and for backward its subcommand
-    #[arg(value_name = "COMMAND", value_parser = command_names(), hide_possible_values = true)]
+    #[arg(value_name = "COMMAND", value_parser = command_names(names_of_commands), hide_possible_values = true)]
     pub(crate) command: Vec<String>,
 }
 

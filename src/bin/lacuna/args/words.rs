@@ -105,6 +105,9 @@ impl From<ModeArg> for TakeMode {
 
 type Parsed<T> = Result<T, String>;
 
+/// The value of an option for all axes, or for all entries.
+const ALL: &str = "all";
+
 /// Rejects an option in place of a value, which may start with a minus.
 pub(crate) fn not_an_option(word: &str) -> Parsed<&str> {
     if word.starts_with("--") || word.starts_with("-o") {
@@ -120,12 +123,12 @@ fn split_list(text: &str) -> Parsed<impl Iterator<Item = &str>> {
 }
 
 /// Returns the parser of a word that may name a command. Shells complete the names.
-pub(crate) fn command_names() -> impl TypedValueParser<Value = String> {
-    CommandNames
+pub(crate) fn command_names(names: fn() -> Vec<&'static str>) -> impl TypedValueParser<Value = String> {
+    CommandNames(names)
 }
 
 #[derive(Clone)]
-struct CommandNames;
+struct CommandNames(fn() -> Vec<&'static str>);
 
 impl TypedValueParser for CommandNames {
     type Value = String;
@@ -141,7 +144,7 @@ impl TypedValueParser for CommandNames {
     }
 
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
-        Some(Box::new(super::names_of_commands().map(PossibleValue::new)))
+        Some(Box::new((self.0)().into_iter().map(PossibleValue::new)))
     }
 }
 
@@ -155,7 +158,7 @@ pub(crate) fn parse_axis(word: &str) -> Parsed<isize> {
 /// Parses the axes of a reduction, and returns them as expressions write them.
 pub(crate) fn parse_axes(text: &str) -> Parsed<String> {
     match text.trim() {
-        word @ ("all" | "none") => Ok(format!("\"{word}\"")),
+        word if word == ALL || word == "none" => Ok(format!("\"{word}\"")),
         "" => Err("name the axes: all, none, or numbers such as 0,-1".into()),
         text => Ok(format!("{:?}", split_list(text)?.map(parse_axis).collect::<Parsed<Vec<_>>>()?)),
     }
@@ -298,7 +301,7 @@ pub(crate) fn file_formats() -> impl TypedValueParser<Value = FileFormat> {
 
 pub(crate) fn parse_limit(text: &str) -> Parsed<usize> {
     match text {
-        "all" => Ok(usize::MAX),
+        text if text == ALL => Ok(usize::MAX),
         text => text.parse().map_err(|_| "expected a whole number of entries, or all".into()),
     }
 }
