@@ -20,6 +20,7 @@ mod contracted;
 mod conversions;
 mod count_nonzero;
 mod determinism;
+mod drawing;
 mod einsum;
 mod entrances;
 mod errors;
@@ -49,6 +50,8 @@ mod nanmedian_gradient;
 #[cfg(feature = "cli")]
 mod operations_table;
 mod outer;
+#[cfg(feature = "io")]
+mod pictures;
 mod products;
 mod promises;
 mod quantiles;
