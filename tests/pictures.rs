@@ -296,6 +296,8 @@ fn ulps(sum: f64, terms: &[f64]) -> f64 {
     (whole(sum) - exact).abs() as f64 / ulp as f64
 }
 
+type Sum = fn(&[f64]) -> f64;
+
 /// Draws the errors of three sums over the number of terms.
 fn sums() -> String {
     let mut picture = Drawing::new([720, 270]);
@@ -303,7 +305,7 @@ fn sums() -> String {
     let chart = Chart { x: [2.0, 6.0], y: [-1.5, 3.0], corner: [60.0, 40.0], size: [470.0, 180.0] };
     picture.marks_y(&chart, [0.1, 1.0, 10.0, 100.0, 1000.0].map(|error: f64| (error.log10(), error)));
     let powers: Vec<f64> = (0..=16).map(|step| 2.0 + f64::from(step) / 4.0).collect();
-    let ways: [(&str, &str, fn(&[f64]) -> f64); 3] = [
+    let ways: [(&str, &str, Sum); 3] = [
         ("one by one", RED, |terms| terms.iter().sum()),
         ("pairwise", AMBER, pairwise),
         ("lacuna: at most 0.5", BLUE, |terms| lacuna::sum(&arr1(terms), 0).unwrap()[[]]),
