@@ -74,21 +74,28 @@ fn guard_count(count: usize, length: usize) -> Result<()> {
     guard::<usize>("the table of labels", count as u128 + 1, default_limit(length * 8), instead)
 }
 
-macro_rules! labels_from {
-    ($([$($generics:tt)*] $from:ty, |$items:ident| $view:expr;)*) => {$(
-        impl<'a, J: Position, $($generics)*> From<$from> for GroupLabels<'a, J> {
-            fn from($items: $from) -> Self {
-                GroupLabels { items: $view, count: None }
-            }
-        }
-    )*};
+impl<'a, J: Position, S: Data<Elem = J>> From<&'a ArrayBase<S, Ix1>> for GroupLabels<'a, J> {
+    fn from(items: &'a ArrayBase<S, Ix1>) -> Self {
+        GroupLabels { items: items.view(), count: None }
+    }
 }
 
-labels_from! {
-    [] &'a [J], |items| items.into();
-    [] &'a Vec<J>, |items| items.into();
-    [const N: usize] &'a [J; N], |items| items.into();
-    [S: Data<Elem = J>] &'a ArrayBase<S, Ix1>, |items| items.view();
+impl<'a, J: Position> From<&'a [J]> for GroupLabels<'a, J> {
+    fn from(items: &'a [J]) -> Self {
+        GroupLabels { items: items.into(), count: None }
+    }
+}
+
+impl<'a, J: Position> From<&'a Vec<J>> for GroupLabels<'a, J> {
+    fn from(items: &'a Vec<J>) -> Self {
+        items.as_slice().into()
+    }
+}
+
+impl<'a, J: Position, const N: usize> From<&'a [J; N]> for GroupLabels<'a, J> {
+    fn from(items: &'a [J; N]) -> Self {
+        items.as_slice().into()
+    }
 }
 
 /// The labels on one of the axes of a reduction.
