@@ -202,7 +202,7 @@ impl<T: Real> Holistic<T> for MedianAndPosition {
 /// assert_eq!(medians.to_dense()?, arr1(&[0.5, 4.0]).into_dyn()); // of 1 and 0; of 2, 4 and 8
 /// assert_eq!(medians.to_dense()?, nanmedian(&x.to_dense()?, -1)?);
 ///
-/// // What is stored alone: 1; 2, 4 and 8.
+/// // Only stored entries: 1; 2, 4 and 8.
 /// let stored = nanmedian(&x.stored(), -1)?;
 /// assert_eq!(stored.to_dense()?, arr1(&[1.0, 4.0]).into_dyn());
 /// assert_eq!(stored.to_dense()?, nanmedian(&x.clone().with_fill(f64::NAN).to_dense()?, -1)?);

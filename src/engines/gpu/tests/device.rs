@@ -988,7 +988,7 @@ fn a_budget_frees_plans_before_an_error() {
     let coords = vec![(0..count).map(|at| at / 40).collect(), (0..count).map(|at| at % 40).collect()];
     let x = CooTensor::new([100, 40], coords, (0..count).map(f64::from).collect(), 0.0).unwrap();
     let lazy = gpu.upload(&x).unwrap().lazy();
-    // What one reduction needs, but not what all of them keep.
+    // The memory of one reduction, but not of all results.
     gpu.set_budget(1_000_000);
     for axes in [vec![0], vec![1], vec![0, 1], vec![], vec![0], vec![1]] {
         for _ in 0..4 {
