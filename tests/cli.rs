@@ -1349,10 +1349,19 @@ fn table_of(commands: &[&str]) -> String {
         table += &format!("All except `{}` accept {}.\n", commands[without(option)[0]], code(&[option]));
     }
     table += if few.is_empty() { "" } else { "\n" };
-    table += "| command | result | options |\n| --- | --- | --- |\n";
-    for (usage, about, options) in &rows {
+    let own = |options: &Vec<String>| {
         let own: Vec<&String> = options.iter().filter(|option| !few.contains(option)).collect();
-        table += &format!("| `{usage}` | {about} | {} |\n", code(&own)).replace("|  |", "| |");
+        code(&own)
+    };
+    let has_options = rows.iter().any(|(.., options)| !own(options).is_empty());
+    table += if has_options {
+        "| command | result | options |\n| --- | --- | --- |\n"
+    } else {
+        "| command | result |\n| --- | --- |\n"
+    };
+    for (usage, about, options) in &rows {
+        let row = format!("| `{usage}` | {about} | {} |\n", own(options));
+        table += &if has_options { row.replace("|  |", "| |") } else { row.replace(" |  |", " |") };
     }
     table
 }

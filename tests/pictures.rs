@@ -34,7 +34,7 @@ fn one_row() -> String {
     let counted = [number(x.sum(1)), x.shape()[1] as f64, number(x.mean(1)), number(x.min(1))];
     let stored = [number(only.sum(1)), x.nnz() as f64, number(only.mean(1)), number(only.min(1))];
     let fill = x.fill().to_string();
-    let mut picture = Drawing::new([720, 180]);
+    let mut picture = Drawing::new([720, 158]);
     let rows = [
         ("x", Some(fill.as_str()), counted, "Each position counts."),
         ("x.stored()", None, stored, "Only stored entries count."),
