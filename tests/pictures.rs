@@ -207,6 +207,8 @@ fn fusion() -> String {
     let x = Lazy::<CooTensor<f64>>::input("x", [20, 30]);
     let explained = (x.abs() + 1.0).sqrt().sum(1).explain().unwrap();
     assert_eq!(explained.matches("[fused: pass 1]").count(), 4);
+    let printed = explained.replace('"', "\\\"");
+    assert!(page("docs/lazy.md").contains(&printed), "the graph of the page: {explained}");
     let steps = steps_of(&explained);
     let mut picture = Drawing::new([720, 330]);
     picture.title([60.0, 24.0], "Step by step");
