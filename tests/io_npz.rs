@@ -2,7 +2,7 @@
 
 #![cfg(feature = "io")]
 
-use lacuna::io::{AnyTensor, FileFormat, ReadOptions, WriteOptions, read_from, read_header, write_to};
+use lacuna::io::{AnyTensor, Compression, FileFormat, ReadOptions, WriteOptions, read_from, read_header, write_to};
 use lacuna::{CooTensor, CsrTensor, Error, Result, dispatch};
 use std::io::{Cursor, Read, Write};
 use zip::write::SimpleFileOptions;
@@ -415,5 +415,46 @@ fn members_of_many_blocks_are_deflated_and_read_back() {
             assert_eq!(member.last_modified().map(|time| (time.year(), time.month(), time.day())), Some((1980, 1, 1)));
         }
         assert!(read(&bytes).is_ok_and(|read| read.same_as(&x)), "{count}: {:?}", read(&bytes).err());
+    }
+}
+
+/// The fields of the table at the end of an archive, per member: flags, compressed size, position of the local header.
+fn table_of(archive: &[u8]) -> Vec<[usize; 3]> {
+    let number = |at: usize, bytes: usize| {
+        (0..bytes).rev().fold(0, |number, byte| number << 8 | usize::from(archive[at + byte]))
+    };
+    let end = archive.len() - 22;
+    let (count, mut at) = (number(end + 10, 2), number(end + 16, 4));
+    let entry = |_| {
+        assert_eq!(archive[at..at + 4], *b"PK\x01\x02");
+        let fields = [number(at + 8, 2), number(at + 20, 4), number(at + 42, 4)];
+        at += 46 + number(at + 28, 2) + number(at + 30, 2) + number(at + 32, 2);
+        fields
+    };
+    (0..count).map(entry).collect()
+}
+
+/// Programs such as `unzip` reject an archive whose members do not end where their flags say.
+#[test]
+fn members_follow_each_other_without_a_gap() {
+    for compression in [Compression::Usual, Compression::None] {
+        let mut options = WriteOptions::default();
+        options.compression = compression;
+        let mut archive = Vec::new();
+        write_to(&mut archive, FileFormat::Npz, &tensor(), &options).unwrap();
+        let members = table_of(&archive);
+        assert!(members.len() > 3);
+        let length = |at: usize| usize::from(archive[at]) | usize::from(archive[at + 1]) << 8;
+        let table = archive.windows(4).position(|bytes| bytes == b"PK\x01\x02").unwrap();
+        let ends = members[1..].iter().map(|[.., start]| *start).chain([table]);
+        for ([flags, size, start], end) in members.iter().zip(ends) {
+            let data = start + 30 + length(start + 26) + length(start + 28) + size;
+            if flags & 8 == 0 {
+                assert_eq!(data, end, "{compression:?}");
+            } else {
+                assert_eq!(archive[data..data + 4], *b"PK\x07\x08", "{compression:?}: the descriptor after the data");
+                assert!([data + 16, data + 24].contains(&end), "{compression:?}: {data} and {end}");
+            }
+        }
     }
 }
