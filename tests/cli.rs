@@ -1266,6 +1266,14 @@ fn the_name_of_a_function_leads_to_the_expression() {
 }
 
 #[test]
+fn the_text_of_a_scalar_has_its_value() {
+    let karate = data("karate.mtx");
+    let equal = stdout(&lacuna(&["eval", "allclose(x, x)", &format!("x={karate}")]));
+    assert!(equal.contains("stored   0 of 1") && equal.ends_with("fill     true\nvalue    true\n"), "{equal}");
+    assert!(stdout(&lacuna(&["sum", &karate])).ends_with("entries\n  [] 156.0\n"));
+}
+
+#[test]
 fn the_beginning_of_an_option_leads_to_the_option() {
     for (word, option) in [("--stored", "--stored-only"), ("--keep", "--keep-dims"), ("--keepdims", "--keep-dims")] {
         let message = failure(2, &["sum", "none.mtx", word]);

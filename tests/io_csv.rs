@@ -375,7 +375,10 @@ fn a_table_is_written_to_a_file_and_refused_where_none_would_be_read() {
     assert_eq!(read_csv_from::<f64, u32>(&text[..], &marked, &ReadOptions::default()).unwrap(), table);
     for (found, said) in [
         (written(&table, &counts), "the value 2.0 without a value column; name one with value()"),
-        (written(&filled, &columns()), "the fill 1.0, because its unstored positions are zeros; write .npz"),
+        (
+            written(&filled, &columns()),
+            "the fill 1.0, because its unstored positions are zeros; leave these out with with_fill(0), or write .npz",
+        ),
         (written(&unlabelled, &columns()), "write_csv: axis 1 has no label for position 1, which has an entry"),
         (written(&too_long, &columns()), "a record of 1048585 bytes, above 1048576; shorten its labels"),
         (written(&table, &CsvColumns::new(["who"]).value("n")), "1 column names and 2 lists of labels for 2 axes"),

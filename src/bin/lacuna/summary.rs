@@ -140,6 +140,10 @@ impl<'a> Summary<'a> {
         text += &self.of_details(|details, x| details.text(x)).unwrap_or_default();
         let most = listed.unwrap_or(SHOWN).min(self.nnz);
         writer.write_all(text.as_bytes())?;
+        // A tensor of rank 0 has one element, which is the fill if it is not stored.
+        if shape.is_empty() && self.nnz == 0 {
+            return writeln!(writer, "value    {}", self.fill().text());
+        }
         if most > 0 {
             writeln!(writer, "entries")?;
         }

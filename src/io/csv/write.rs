@@ -132,7 +132,7 @@ fn check<T: FileElement>(table: &LabelledTable<'_, T>, columns: &CsvColumns) -> 
     if !x.fill().same(T::ZERO) {
         return unfit(
             format!("the fill {}, because its unstored positions are zeros", x.fill().to_number()),
-            "write .npz",
+            "leave these out with with_fill(0), or write .npz",
         );
     }
     match x.values().iter().find(|value| columns.value.is_none() && !value.same(T::ONE)) {
