@@ -162,6 +162,27 @@ fn npz_gives_back_every_type_in_both_formats_bit_for_bit() {
 }
 
 #[test]
+fn an_array_is_written_as_numpy_writes_it() {
+    let columns = ndarray::Array::from_shape_fn((2, 3, 4), |(i, j, k)| (i * 12 + j * 4 + k) as f32 - 5.0);
+    let columns = columns.reversed_axes();
+    let special = ndarray::arr1(&[-0.0, 0.0, f64::NAN, f64::INFINITY, 1.5]);
+    let mut file = Vec::new();
+    write_to(&mut file, FileFormat::Npy, &special, &WriteOptions::default()).unwrap();
+    let data = &file[file.len() - 40..];
+    let bits: Vec<u64> = data.chunks(8).map(|bytes| u64::from_le_bytes(bytes.try_into().unwrap())).collect();
+    assert_eq!(bits, special.iter().map(|value| value.to_bits()).collect::<Vec<_>>());
+    for format in [FileFormat::Npy, FileFormat::Npz, FileFormat::Tns] {
+        let (mut file, mut of_tensor) = (Vec::new(), Vec::new());
+        write_to(&mut file, format, &columns.view(), &WriteOptions::default()).unwrap();
+        let tensor = CooTensor::from_dense(&columns, 0.0).unwrap();
+        write_to(&mut of_tensor, format, &tensor, &WriteOptions::default()).unwrap();
+        assert_eq!(file, of_tensor, "{format:?}");
+    }
+    let limit = WriteOptions::default().max_memory(50);
+    assert!(write_to(Vec::new(), FileFormat::Npy, &columns, &limit).is_err());
+}
+
+#[test]
 fn npy_gives_back_the_dense_array_of_every_type() {
     for x in matrices_of_edges().into_iter().filter(|x| x.dtype() != DType::BFloat16) {
         let again = back(&x, FileFormat::Npy);

@@ -328,7 +328,8 @@ Operations have their names in expressions ([the command line](cli.md)). The pag
 - **types**: element types of dynamically typed tensors. `b` is bool, `i` signed and `u` unsigned integers, `f` floats, `c`
   complex numbers.
 - **COO**, **CSR**: tensors of that format. **entries**: only stored entries (`stored(x)`). **array**: dense arrays, as
-  steps of lazy graphs.
+  steps of lazy graphs. The functions of the library accept arrays also if this column is empty, such as
+  `lacuna::topk_index(&array, 3, 0)`.
 - **gradient**: by the first operand, in expressions. **second**: the gradient of that gradient, in lazy graphs.
 - **lazy**: a step of lazy graphs. **pass**: the engine `Threads` computes it in one pass with the steps before it. `Threads`
   runs all steps. **chunks**: the engine `Chunks` computes it chunk by chunk ([larger than memory](larger-than-memory.md)). Other

@@ -3,7 +3,10 @@
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
+use ndarray::{ArrayBase, Data, Dimension};
+
 use crate::base::error::Result;
+use crate::base::limit::default_limit;
 use crate::base::sealed::Sealed;
 use crate::dispatch;
 use crate::dynamic::AnyTensor;
@@ -20,9 +23,12 @@ use crate::io::values::values_of;
 use crate::io::{gzip, mtx, npy, npz, tns};
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
+use crate::tensor::coo::CooTensor;
 use crate::tensor::erased::SparseRef;
 
-/// Writes a tensor to the file at `path`, in the format of its extension.
+/// Writes a tensor or an array to the file at `path`, in the format of its extension.
+///
+/// Of an array, formats other than `.npy` store the elements that are not 0.
 ///
 /// If the extension is followed by `.gz`, the file is compressed with gzip. The file appears only if writing succeeds.
 ///
@@ -37,6 +43,21 @@ use crate::tensor::erased::SparseRef;
 /// - `TooLarge`: the dense file would be larger than [`WriteOptions::max_memory`].
 ///
 /// An error leaves no new file, and leaves an existing file unchanged.
+///
+/// # Examples
+///
+/// ```
+/// use lacuna::CooTensor;
+/// use lacuna::io::{ReadOptions, WriteOptions, read_coo, write};
+///
+/// # let path = std::env::temp_dir().join(format!("lacuna-write-{}.npy", std::process::id()));
+/// let scores = ndarray::arr1(&[0.5, 0.0, 2.0]);
+/// write(&path, &scores, &WriteOptions::default())?; // numpy: np.load
+/// let x: CooTensor<f64> = read_coo(&path, &ReadOptions::default())?;
+/// assert_eq!(x.to_dense()?, scores.into_dyn());
+/// # std::fs::remove_file(&path)?;
+/// # Ok::<(), lacuna::Error>(())
+/// ```
 #[doc(alias = "mmwrite")]
 #[doc(alias = "save_npz")]
 #[doc(alias = "save")]
@@ -103,7 +124,7 @@ fn write_watched(
     Ok(writer.flush()?)
 }
 
-/// The tensors that a file can hold: [`Tensor`] in both formats, and [`AnyTensor`].
+/// The tensors that a file can hold: [`Tensor`] in both formats, [`AnyTensor`], and arrays of `ndarray`.
 ///
 /// The trait is sealed.
 pub trait FileTensor: Sealed {
@@ -154,6 +175,22 @@ impl<P: Pattern, T: FileElement> FileTensor for Tensor<P, T> {
     #[cfg(feature = "parquet")]
     fn push_to(&self, writer: &mut parquet::DatasetWriter) -> Result<()> {
         writer.push_columns(&parquet::Columns::of(self.sparse())?)
+    }
+}
+
+// Formats of entries store the elements that are not 0.
+impl<T: FileElement, S: Data<Elem = T>, D: Dimension> FileTensor for ArrayBase<S, D> {
+    fn write_plain(&self, writer: &mut dyn Write, format: FileFormat, options: &WriteOptions) -> Result<()> {
+        let tensor = CooTensor::<T, u64>::from_dense_with_index(self, T::ZERO)?;
+        // A dense file is as large as the array.
+        let bytes = (self.len() as u64).saturating_mul(size_of::<T>() as u64).max(default_limit(0));
+        let options = WriteOptions { max_memory: options.max_memory.or(Some(bytes)), ..options.clone() };
+        tensor.write_plain(writer, format, &options)
+    }
+
+    #[cfg(feature = "parquet")]
+    fn push_to(&self, writer: &mut parquet::DatasetWriter) -> Result<()> {
+        CooTensor::<T, u64>::from_dense_with_index(self, T::ZERO)?.push_to(writer)
     }
 }
 
