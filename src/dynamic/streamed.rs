@@ -150,7 +150,7 @@ impl<'a> ChunkedOperand<'a> {
         let values = StreamValues { of: self.of, widen, refused: &refused };
         let tensor = SparseCow::Borrowed(SparseRef::streamed(self.of.pattern, none.sparse()));
         let stream = Some(ValueStream { values: &values, states: None });
-        let found = run(&SparseOperand { tensor, counts_gaps: !self.is_stored, stream }.into());
+        let found = run(&SparseOperand { tensor, counts_unstored: !self.is_stored, stream }.into());
         refused.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(found, Err)
     }
 }

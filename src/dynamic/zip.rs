@@ -109,7 +109,7 @@ pub(super) fn brought<T: Element>(x: &Erased<T>, format: Format) -> Result<Erase
 pub(super) fn brought_operand<T: Element>(x: ErasedOperand<'_, T>, format: Format) -> Result<ErasedOperand<'_, T>> {
     Ok(match x {
         ErasedOperand::Sparse(x) => {
-            SparseOperand::of(SparseCow::Owned(brought(&x.sparse().to_erased(), format)?), x.counts_gaps).into()
+            SparseOperand::of(SparseCow::Owned(brought(&x.sparse().to_erased(), format)?), x.counts_unstored).into()
         }
         array => array,
     })

@@ -6,7 +6,7 @@ use std::ops::Range;
 use crate::base::machine::in_wide_vectors;
 use crate::base::threads;
 use crate::element::{ABREAST, Interleaved, Known, Number, Real};
-use crate::kernels::group::Gaps;
+use crate::kernels::group::Unstored;
 use crate::kernels::holistic::Group;
 
 /// Returns whether `value` is preferred to `found`: -0.0 is less than +0.0. Neither is NaN.
@@ -112,7 +112,7 @@ fn preferred<const GREATEST: bool, T: Real>(value: T, found: T) -> T {
 pub(crate) fn extremes_interleaved<const GREATEST: bool, T: Real>(
     values: &[T],
     runs: &Interleaved,
-    gaps: &Gaps<T>,
+    unstored: &Unstored<T>,
 ) -> Known<(T, usize)> {
     let (mut first, mut places, mut has_nan) = ([T::ZERO; ABREAST], [0; ABREAST], [false; ABREAST]);
     for run in 0..ABREAST {
@@ -138,8 +138,8 @@ pub(crate) fn extremes_interleaved<const GREATEST: bool, T: Real>(
     let (mut extremes, mut are_known) = ([(T::ZERO, 0); ABREAST], [false; ABREAST]);
     for run in 0..ABREAST {
         // A fill equal to the extreme may precede it in the group. Only a strictly better extreme is known.
-        let beats_gaps = match gaps.fill {
-            Some(fill) if gaps.count(runs.sizes[run]) > 0 => {
+        let beats_fill = match unstored.fill {
+            Some(fill) if unstored.count(runs.sizes[run]) > 0 => {
                 if GREATEST {
                     found[run] > fill
                 } else {
@@ -149,7 +149,7 @@ pub(crate) fn extremes_interleaved<const GREATEST: bool, T: Real>(
             _ => true,
         };
         extremes[run] = (found[run], runs.starts[run] + places[run]);
-        are_known[run] = beats_gaps & !has_nan[run];
+        are_known[run] = beats_fill & !has_nan[run];
     }
     (extremes, are_known)
 }
@@ -159,7 +159,10 @@ impl<T: Real> Group<'_, T> {
     /// element.
     pub(crate) fn extreme_position(&self, is_greatest: bool, skips_nan: bool) -> Option<u64> {
         // The fill competes only if the group has unstored positions.
-        let fill = self.gaps.fill.filter(|fill| self.gaps.count(self.stored.len()) > 0 && !(skips_nan && fill.isnan()));
+        let fill = self
+            .unstored
+            .fill
+            .filter(|fill| self.unstored.count(self.stored.len()) > 0 && !(skips_nan && fill.isnan()));
         let stored = match is_greatest {
             true => extreme_of_many::<true, T>(self.stored, skips_nan),
             false => extreme_of_many::<false, T>(self.stored, skips_nan),
@@ -169,9 +172,9 @@ impl<T: Real> Group<'_, T> {
         let found = both.reduce(|a, b| if b.isnan() { b } else { preferred(b, a) })?;
         let is_found = |value: T| value == found || (found.isnan() && value.isnan());
         let stored = position(self.stored, is_found).map(|within| self.place(within));
-        let gap = fill.filter(|&fill| is_found(fill)).map(|_| self.first_gap());
+        let first_unstored = fill.filter(|&fill| is_found(fill)).map(|_| self.first_unstored());
         // The extreme may be both stored and the fill. The smaller position is the first one.
-        stored.into_iter().chain(gap).min()
+        stored.into_iter().chain(first_unstored).min()
     }
 }
 

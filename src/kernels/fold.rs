@@ -4,7 +4,7 @@ use crate::base::alloc::{self, Allocated};
 use crate::base::machine::in_wide_vectors;
 use crate::base::threads;
 use crate::element::{ABREAST, Element, Interleaved, Known, Saved};
-use crate::kernels::group::{AllGaps, Gaps, Groups};
+use crate::kernels::group::{Groups, Unstored, UnstoredByGroup};
 use crate::kernels::kept_axes::KeptAxes;
 use crate::kernels::lanes::results_of;
 use crate::kernels::op::{Op, Outcome, Outcomes};
@@ -62,40 +62,46 @@ pub(crate) trait Fold<T: Element>: Op + 'static {
 
     /// Returns results of runs of values computed together, if this fast path knows them.
     #[inline(always)]
-    fn of_interleaved(&self, _values: &[T], _runs: &Interleaved, _gaps: &Gaps<T>) -> Known<Self::Out> {
+    fn of_interleaved(&self, _values: &[T], _runs: &Interleaved, _unstored: &Unstored<T>) -> Known<Self::Out> {
         ([Self::Out::ZERO; ABREAST], [false; ABREAST])
     }
 
     /// Writes the results of the nonempty lanes in order. An error has the index of the lane among all lanes.
-    fn lanes(&self, offsets: &[usize], values: &[T], gaps: &Gaps<T>, results: &mut [Self::Out]) -> Outcomes<()> {
-        fold_lanes(*self, offsets, values, gaps, results)
+    fn lanes(
+        &self,
+        offsets: &[usize],
+        values: &[T],
+        unstored: &Unstored<T>,
+        results: &mut [Self::Out],
+    ) -> Outcomes<()> {
+        fold_lanes(*self, offsets, values, unstored, results)
     }
 
-    /// Returns all output elements with an entry, in order, if a fast path exists. [`KeptAxes::gaps`] has the unstored
+    /// Returns all output elements with an entry, in order, if a fast path exists. [`KeptAxes::unstored`] has the unstored
     /// positions.
     fn by_coords(
         &self,
         _kept: &KeptAxes<'_>,
         _values: &[T],
-        _gaps: &Gaps<T>,
+        _unstored: &Unstored<T>,
     ) -> Allocated<Option<StoredCells<Self::Out>>> {
         Ok(None)
     }
 }
 
 /// Returns the accumulator of the unstored positions of a group with `stored` entries.
-pub(crate) fn gaps_state<T: Element, F: Fold<T>>(op: F, stored: usize, gaps: &Gaps<T>) -> F::State {
+pub(crate) fn unstored_state<T: Element, F: Fold<T>>(op: F, stored: usize, unstored: &Unstored<T>) -> F::State {
     let mut state = op.start();
-    if let (Some(fill), count @ 1..) = (gaps.fill, gaps.count(stored)) {
+    if let (Some(fill), count @ 1..) = (unstored.fill, unstored.count(stored)) {
         op.repeat(&mut state, fill, count);
     }
     state
 }
 
 /// Returns the result of a group without entries: a fill, whose zero is positive.
-pub(crate) fn fold_gaps<T: Element, F: Fold<T>>(op: F, gaps: &Gaps<T>) -> Outcome<F::Out> {
-    match gaps.fill {
-        Some(_) => op.finish(&gaps_state(op, 0, gaps), gaps.positions(0)).map(F::Out::as_implicit),
+pub(crate) fn fold_unstored<T: Element, F: Fold<T>>(op: F, unstored: &Unstored<T>) -> Outcome<F::Out> {
+    match unstored.fill {
+        Some(_) => op.finish(&unstored_state(op, 0, unstored), unstored.positions(0)).map(F::Out::as_implicit),
         None => op.of_no_entry(),
     }
 }
@@ -104,15 +110,15 @@ pub(crate) fn fold_gaps<T: Element, F: Fold<T>>(op: F, gaps: &Gaps<T>) -> Outcom
 fn fold_group<T: Element, F: Fold<T>>(
     op: F,
     size: usize,
-    gaps: &Gaps<T>,
+    unstored: &Unstored<T>,
     add: impl FnOnce(&mut F::State),
 ) -> Outcome<F::Out> {
     // The unstored positions are added first, since they may decide the result. Merging is commutative.
-    let mut state = gaps_state(op, size, gaps);
+    let mut state = unstored_state(op, size, unstored);
     if !op.is_settled(&state) {
         add(&mut state);
     }
-    op.finish(&state, gaps.positions(size))
+    op.finish(&state, unstored.positions(size))
 }
 
 /// Returns the results of all groups, if each has one.
@@ -120,11 +126,11 @@ pub(crate) fn fold_groups<T: Element, F: Fold<T>>(
     op: F,
     groups: &Groups,
     values: &[T],
-    gaps: &AllGaps<'_, T>,
+    unstored: &UnstoredByGroup<'_, T>,
 ) -> Outcomes<Vec<F::Out>> {
-    if gaps.extents.is_none() {
+    if unstored.extents.is_none() {
         // Adjacent short groups are reduced together, which saves more than the copy costs.
-        return fold_runs(op, groups.starts(), &groups.side_by_side(values)?, &gaps.gaps);
+        return fold_runs(op, groups.starts(), &groups.side_by_side(values)?, &unstored.unstored);
     }
     threads::try_map_heavy(
         groups.len(),
@@ -135,7 +141,7 @@ pub(crate) fn fold_groups<T: Element, F: Fold<T>>(
             // Groups differ in size, so each one is computed with its own unstored positions.
             let gathered = groups.entries(group).map(|entry| values[entry]);
             let add = |state: &mut F::State| fold_until_settled(op, state, gathered);
-            fold_group(op, groups.size(group), &gaps.of(group), add).map_err(|fault| fault.of(group))
+            fold_group(op, groups.size(group), &unstored.of(group), add).map_err(|fault| fault.of(group))
         },
     )
 }
@@ -145,10 +151,10 @@ pub(crate) fn fold_runs<T: Element, F: Fold<T>>(
     op: F,
     offsets: &[usize],
     values: &[T],
-    gaps: &Gaps<T>,
+    unstored: &Unstored<T>,
 ) -> Outcomes<Vec<F::Out>> {
     let mut results = alloc::zeros(offsets.len() - 1)?;
-    share_runs(offsets, &mut results, &|offsets, results| op.lanes(offsets, values, gaps, results))?;
+    share_runs(offsets, &mut results, &|offsets, results| op.lanes(offsets, values, unstored, results))?;
     Ok(results)
 }
 
@@ -187,7 +193,7 @@ pub(crate) fn fold_lanes<T: Element, F: Fold<T>>(
     op: F,
     offsets: &[usize],
     values: &[T],
-    gaps: &Gaps<T>,
+    unstored: &Unstored<T>,
     results: &mut [F::Out],
 ) -> Outcomes<()> {
     in_wide_vectors(
@@ -197,16 +203,16 @@ pub(crate) fn fold_lanes<T: Element, F: Fold<T>>(
                 offsets,
                 results,
                 #[inline(always)]
-                |runs| op.of_interleaved(values, runs, gaps),
-                |lane, entries| fold_lane(op, &values[entries], gaps).map_err(|fault| fault.of(lane)),
+                |runs| op.of_interleaved(values, runs, unstored),
+                |lane, entries| fold_lane(op, &values[entries], unstored).map_err(|fault| fault.of(lane)),
             )
         },
     )
 }
 
 /// Returns the result of a lane. Not inlined into the fast path.
-fn fold_lane<T: Element, F: Fold<T>>(op: F, values: &[T], gaps: &Gaps<T>) -> Outcome<F::Out> {
-    fold_group(op, values.len(), gaps, |state| op.slice(state, values))
+fn fold_lane<T: Element, F: Fold<T>>(op: F, values: &[T], unstored: &Unstored<T>) -> Outcome<F::Out> {
+    fold_group(op, values.len(), unstored, |state| op.slice(state, values))
 }
 
 /// Returns the results of groups of one value each.

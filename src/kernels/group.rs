@@ -126,17 +126,17 @@ impl Groups {
 
 /// The unstored positions of a group.
 #[derive(Clone, Copy)]
-pub(crate) struct Gaps<T> {
+pub(crate) struct Unstored<T> {
     /// The value of the unstored positions. `None` if they do not count.
     pub(crate) fill: Option<T>,
     /// The number of all positions of the group, stored or not.
     pub(crate) extent: u128,
 }
 
-impl<T> Gaps<T> {
+impl<T> Unstored<T> {
     /// Returns no unstored positions: only stored entries count.
     pub(crate) fn none() -> Self {
-        Gaps { fill: None, extent: 0 }
+        Unstored { fill: None, extent: 0 }
     }
 
     /// Returns the number of unstored positions of a group with `stored` entries.
@@ -152,16 +152,16 @@ impl<T> Gaps<T> {
 
 /// The unstored positions of all groups.
 #[derive(Clone, Copy)]
-pub(crate) struct AllGaps<'a, T> {
-    pub(crate) gaps: Gaps<T>,
+pub(crate) struct UnstoredByGroup<'a, T> {
+    pub(crate) unstored: Unstored<T>,
     /// The number of all positions of each group. `None` if all are equal.
     pub(crate) extents: Option<&'a [u128]>,
 }
 
-impl<T: Copy> AllGaps<'_, T> {
+impl<T: Copy> UnstoredByGroup<'_, T> {
     /// Returns the unstored positions of a group.
-    pub(crate) fn of(&self, group: usize) -> Gaps<T> {
-        Gaps { extent: self.extents.map_or(self.gaps.extent, |extents| extents[group]), ..self.gaps }
+    pub(crate) fn of(&self, group: usize) -> Unstored<T> {
+        Unstored { extent: self.extents.map_or(self.unstored.extent, |extents| extents[group]), ..self.unstored }
     }
 }
 

@@ -9,7 +9,7 @@ use crate::base::machine::in_wide_vectors;
 use crate::base::threads;
 use crate::element::{ABREAST, Element, Interleaved, Known};
 use crate::kernels::fold::share_runs;
-use crate::kernels::group::{AllGaps, Gaps, Groups};
+use crate::kernels::group::{Groups, Unstored, UnstoredByGroup};
 use crate::kernels::lanes::results_of;
 use crate::kernels::op::{Op, Outcome, Outcomes};
 use crate::kernels::ordered::RankSearch;
@@ -19,7 +19,7 @@ use crate::kernels::passes::Pass;
 pub(crate) struct Group<'a, T> {
     /// The stored elements, in row-major order.
     pub(crate) stored: &'a [T],
-    pub(crate) gaps: Gaps<T>,
+    pub(crate) unstored: Unstored<T>,
     /// The flat index within the group of a stored element, from its index in `stored`.
     ///
     /// The group has fewer than 2<sup>128</sup> positions.
@@ -29,7 +29,7 @@ pub(crate) struct Group<'a, T> {
 impl<'a, T> Group<'a, T> {
     /// Returns the number of positions that count.
     pub(crate) fn positions(&self) -> u128 {
-        if self.gaps.fill.is_some() { self.gaps.extent } else { self.stored.len() as u128 }
+        if self.unstored.fill.is_some() { self.unstored.extent } else { self.stored.len() as u128 }
     }
 
     /// Returns the flat index of a stored element in a group that is [countable](Holistic::numbers_positions).
@@ -40,7 +40,7 @@ impl<'a, T> Group<'a, T> {
 
     /// Returns a group with every position stored.
     pub(crate) fn of_slice(stored: &'a [T]) -> Self {
-        Group { stored, gaps: Gaps::none(), position: &|within| within as u128 }
+        Group { stored, unstored: Unstored::none(), position: &|within| within as u128 }
     }
 }
 
@@ -77,7 +77,7 @@ pub(crate) trait Holistic<T: Element>: Op {
         &self,
         _values: &[T],
         _runs: &Interleaved,
-        _gaps: &Gaps<T>,
+        _unstored: &Unstored<T>,
         _position: &(dyn Fn(usize) -> u128 + Sync),
         blank: Self::Out,
     ) -> Known<Self::Out> {
@@ -87,13 +87,13 @@ pub(crate) trait Holistic<T: Element>: Op {
     /// Returns the result of the group of all values, which arrive in chunks, again for each pass.
     ///
     /// `None` if a value could not be computed, or if all values are needed at once.
-    fn of_streamed(&self, _pass: &Pass<'_, T>, _gaps: &Gaps<T>) -> Outcome<Option<Self::Out>> {
+    fn of_streamed(&self, _pass: &Pass<'_, T>, _unstored: &Unstored<T>) -> Outcome<Option<Self::Out>> {
         Ok(None)
     }
 
-    /// Returns the order of the ranking, if the middle values determine the result. `gap` is the value of unstored
+    /// Returns the order of the ranking, if the middle values determine the result. `implicit` is the value of unstored
     /// positions.
-    fn middles(&self, _gap: Option<T>) -> Option<Box<dyn RankSearch>> {
+    fn middles(&self, _implicit: Option<T>) -> Option<Box<dyn RankSearch>> {
         None
     }
 
@@ -178,14 +178,14 @@ fn reducer<T: Element, H: Holistic<T>>(
     op: H,
     groups: &Groups,
     values: &[T],
-    gaps: &AllGaps<'_, T>,
+    unstored: &UnstoredByGroup<'_, T>,
     position: &(dyn Fn(usize) -> u128 + Sync),
 ) -> impl Fn(&mut GroupScratch<T, H::Scratch>, usize) -> Outcomes<H::Out> + Sync + Send {
     move |scratch, group| {
         // `values` copies the group to the scratch only if its entries are not adjacent.
         let stored = groups.values(group, values, &mut scratch.group)?;
         let position = |within: usize| position(groups.entry(group, within));
-        op.of(&Group { stored, gaps: gaps.of(group), position: &position }, &mut scratch.own)
+        op.of(&Group { stored, unstored: unstored.of(group), position: &position }, &mut scratch.own)
             .map_err(|fault| fault.of(group))
     }
 }
@@ -196,15 +196,15 @@ pub(crate) fn reduce_groups<T: Element, H: Holistic<T>>(
     op: H,
     groups: &Groups,
     values: &[T],
-    gaps: &AllGaps<'_, T>,
+    unstored: &UnstoredByGroup<'_, T>,
     position: &(dyn Fn(usize) -> u128 + Sync),
     blank: H::Out,
 ) -> Outcomes<Vec<H::Out>> {
     let scratch = || GroupScratch { group: Vec::new(), own: op.scratch() };
-    let of_groups = reducer(op, groups, values, gaps, position);
+    let of_groups = reducer(op, groups, values, unstored, position);
     // The fast path needs adjacent groups in stored order, all of one size.
-    if let (true, Some(offsets), None) = (op.has_interleaved(), groups.offsets(), gaps.extents) {
-        return reduce_all_runs(op, offsets, values, &gaps.gaps, position, blank);
+    if let (true, Some(offsets), None) = (op.has_interleaved(), groups.offsets(), unstored.extents) {
+        return reduce_all_runs(op, offsets, values, &unstored.unstored, position, blank);
     }
     threads::try_map_heavy(groups.len(), values.len(), blank, scratch, of_groups)
 }
@@ -214,12 +214,13 @@ pub(crate) fn reduce_all_runs<T: Element, H: Holistic<T>>(
     op: H,
     offsets: &[usize],
     values: &[T],
-    gaps: &Gaps<T>,
+    unstored: &Unstored<T>,
     position: &(dyn Fn(usize) -> u128 + Sync),
     blank: H::Out,
 ) -> Outcomes<Vec<H::Out>> {
     let mut results = alloc::copies(blank, offsets.len() - 1)?;
-    let reduce = |offsets: &[usize], results: &mut [H::Out]| reduce_runs(op, offsets, values, gaps, position, results);
+    let reduce =
+        |offsets: &[usize], results: &mut [H::Out]| reduce_runs(op, offsets, values, unstored, position, results);
     share_runs(offsets, &mut results, &reduce)?;
     Ok(results)
 }
@@ -229,7 +230,7 @@ pub(crate) fn reduce_runs<T: Element, H: Holistic<T>>(
     op: H,
     offsets: &[usize],
     values: &[T],
-    gaps: &Gaps<T>,
+    unstored: &Unstored<T>,
     position: &(dyn Fn(usize) -> u128 + Sync),
     results: &mut [H::Out],
 ) -> Outcomes<()> {
@@ -239,7 +240,8 @@ pub(crate) fn reduce_runs<T: Element, H: Holistic<T>>(
     let one = |group: usize, entries: Range<usize>| {
         let within = |within: usize| position(entries.start + within);
         let stored = &values[entries.clone()];
-        op.of(&Group { stored, gaps: *gaps, position: &within }, &mut op.scratch()).map_err(|fault| fault.of(group))
+        op.of(&Group { stored, unstored: *unstored, position: &within }, &mut op.scratch())
+            .map_err(|fault| fault.of(group))
     };
     in_wide_vectors(
         #[inline(always)]
@@ -248,7 +250,7 @@ pub(crate) fn reduce_runs<T: Element, H: Holistic<T>>(
                 offsets,
                 results,
                 #[inline(always)]
-                |runs| op.of_interleaved(values, runs, gaps, position, blank),
+                |runs| op.of_interleaved(values, runs, unstored, position, blank),
                 one,
             )
         },
@@ -261,14 +263,14 @@ pub(crate) fn share_among_entries<T: Element, G: Element, H: Gradient<T, G>>(
     op: H,
     groups: &Groups,
     values: &[T],
-    gaps: &AllGaps<'_, T>,
+    unstored: &UnstoredByGroup<'_, T>,
     gradients: &[G],
     position: &(dyn Fn(usize) -> u128 + Sync),
 ) -> Outcomes<Vec<G>> {
     let mut received = alloc::zeros(values.len())?;
     // In stored order the entries of a group are adjacent: one pass finds and writes its gradients.
     if let Some(values_of) = groups.in_order(values) {
-        let found = reducer(op, groups, values, gaps, position);
+        let found = reducer(op, groups, values, unstored, position);
         let scratch = || GroupScratch { group: Vec::new(), own: op.scratch() };
         give_in_order(groups, &mut received, scratch, |scratch, group, received| {
             let found = found(scratch, group)?;
@@ -285,7 +287,7 @@ pub(crate) fn share_among_entries<T: Element, G: Element, H: Gradient<T, G>>(
         return Ok(received);
     }
     // In any other order all groups are reduced first, and their gradients are scattered to the entries.
-    let found = reduce_groups(op, groups, values, gaps, position, op.of_no_entry().map_err(|fault| fault.of(0))?)?;
+    let found = reduce_groups(op, groups, values, unstored, position, op.of_no_entry().map_err(|fault| fault.of(0))?)?;
     for (group, (found, gradient)) in found.iter().zip(gradients).enumerate() {
         if !gradient.is_truthy() {
             continue;
@@ -343,7 +345,7 @@ pub(crate) fn give_apart<T: Element, G: Element, A: GroupGradient<T, G>>(
     op: A,
     groups: &Groups,
     values: &[T],
-    gaps: &AllGaps<'_, T>,
+    unstored: &UnstoredByGroup<'_, T>,
     gradients: &[G],
     position: &(dyn Fn(usize) -> u128 + Sync),
 ) -> Outcomes<Vec<G>> {
@@ -354,7 +356,7 @@ pub(crate) fn give_apart<T: Element, G: Element, A: GroupGradient<T, G>>(
         }
         let stored = groups.values(group, values, gathered)?;
         let position = |within: usize| position(groups.entry(group, within));
-        let group_of = Group { stored, gaps: gaps.of(group), position: &position };
+        let group_of = Group { stored, unstored: unstored.of(group), position: &position };
         op.give(&group_of, gradients[group], received).map_err(|fault| fault.of(group))
     })?;
     if groups.offsets().is_some() {

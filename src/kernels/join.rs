@@ -58,7 +58,7 @@ pub(crate) fn by_coords<I: Index>(
     let merged = threads::map_each(shares, counts.0 + counts.1, || (), merge);
     let steps = MergeSteps { parts: merged.into_iter().collect::<Allocated<_>>()?, keep };
     let ends = steps.ends();
-    coords.iter_mut().for_each(|axis| room.close_gaps(axis, &ends));
+    coords.iter_mut().for_each(|axis| room.compact(axis, &ends));
     Ok(Joined { steps, coords: Some(coords).filter(|coords| coords.len() == lengths.len()) })
 }
 
@@ -82,7 +82,7 @@ impl ResultSlots {
     }
 
     /// Moves the written results of the parts together, up to these `ends`, and frees the remaining memory.
-    fn close_gaps<T: Copy>(&self, items: &mut Vec<T>, ends: &[usize]) {
+    fn compact<T: Copy>(&self, items: &mut Vec<T>, ends: &[usize]) {
         let mut before = 0;
         for (start, &end) in std::iter::once(&0).chain(&self.ends).zip(ends) {
             // A part never writes more than its slots, so `before <= start` and no result is overwritten.
@@ -278,7 +278,7 @@ pub(crate) fn by_lanes<I: Index>(
     let steps = MergeSteps { parts: merged.into_iter().collect::<Allocated<_>>()?, keep };
     // `offsets[1..]` held the number of entries of each lane.
     super::lanes::accumulate(&mut offsets);
-    room.close_gaps(&mut columns, &steps.ends());
+    room.compact(&mut columns, &steps.ends());
     Ok(JoinedLanes { steps, offsets, columns })
 }
 

@@ -2,7 +2,7 @@
 
 use crate::base::index::Width;
 use crate::kernels::coords::CoordSlices;
-use crate::kernels::group::Gaps;
+use crate::kernels::group::Unstored;
 
 /// The coordinates of entries on the kept axes, at least one axis.
 pub(crate) struct KeptAxes<'a> {
@@ -35,9 +35,9 @@ impl KeptAxes<'_> {
     }
 
     /// Returns the unstored positions of an output element, from the unstored positions of the largest one.
-    pub(crate) fn gaps<T: Copy>(&self, gaps: &Gaps<T>, cell: usize) -> Gaps<T> {
+    pub(crate) fn unstored<T: Copy>(&self, unstored: &Unstored<T>, cell: usize) -> Unstored<T> {
         // `inner` adjacent output elements share a label, and the labels repeat along the axes before.
         let extent = |(extents, inner): (&[u128], usize)| extents[cell / inner % extents.len()];
-        Gaps { extent: self.extents.map_or(gaps.extent, extent), ..*gaps }
+        Unstored { extent: self.extents.map_or(unstored.extent, extent), ..*unstored }
     }
 }

@@ -6,7 +6,7 @@
 //! on one side, the value is selected among the numbers of this side only:
 //!
 //! ```text
-//! rank     0 ...  below  ...  below + level + gaps  ...
+//! rank     0 ...  below  ...  below + level + unstored  ...
 //! value    stored < fill  |  fill, stored or not  |  stored > fill
 //! ```
 //!
@@ -14,7 +14,7 @@
 
 use crate::base::alloc::Allocated;
 use crate::element::{Float, Real};
-use crate::kernels::group::Gaps;
+use crate::kernels::group::Unstored;
 use crate::kernels::holistic::{GradientInputs, Group};
 use crate::kernels::op::{GroupError, Outcome};
 use crate::kernels::passes::Census;
@@ -41,7 +41,7 @@ pub(crate) struct MedianQuery {
 }
 
 /// The contribution of unstored positions to the order of a group.
-impl<T: Real> Gaps<T> {
+impl<T: Real> Unstored<T> {
     /// Returns the fill and the number of unstored positions, if they exist and the fill is not NaN.
     fn numbers(&self, stored: usize) -> Option<(T, u128)> {
         let fill = self.fill.filter(|fill| !fill.isnan())?;
@@ -75,40 +75,40 @@ impl MedianQuery {
     }
 
     /// Returns the value of a group that is streamed in several passes; `None` if a pass does not deliver all values.
-    pub(crate) fn streamed<T: Real>(self, pass: &Pass<'_, T>, gaps: &Gaps<T>) -> Outcome<Option<T::Median>> {
+    pub(crate) fn streamed<T: Real>(self, pass: &Pass<'_, T>, unstored: &Unstored<T>) -> Outcome<Option<T::Median>> {
         let Some(census) = Census::of(pass)? else { return Ok(None) };
         let stored = census.numbers.saturating_add(census.nans) as usize;
-        let (unstored, fill) = (gaps.numbers(stored), gaps.fill);
-        let gaps_are_nan = fill.is_some_and(T::isnan) && gaps.count(stored) > 0;
+        let (implicit, fill) = (unstored.numbers(stored), unstored.fill);
+        let is_fill_nan = fill.is_some_and(T::isnan) && unstored.count(stored) > 0;
         // The sum saturates: with at most 2^64 stored values, positions beyond `u128::MAX` do not move a middle rank
         // off the fill.
-        let numbers = unstored.map_or(0, |(_, count)| count).saturating_add(census.numbers.into());
-        if numbers == 0 || !self.skips_nan && (gaps_are_nan || census.nans > 0) {
+        let numbers = implicit.map_or(0, |(_, count)| count).saturating_add(census.numbers.into());
+        if numbers == 0 || !self.skips_nan && (is_fill_nan || census.nans > 0) {
             return Ok(Some(T::Median::NAN));
         }
-        if unstored.is_some() && gaps.extent == u128::MAX && matches!(self.rule, Rule::At(..)) {
+        if implicit.is_some() && unstored.extent == u128::MAX && matches!(self.rule, Rule::At(..)) {
             return Err(GroupError::Uncountable);
         }
         let place = self.rule.place(numbers);
-        let found = census.at([place.low, place.high], unstored, pass)?;
+        let found = census.at([place.low, place.high], implicit, pass)?;
         Ok(found.map(|[low, high]| place.value(low.to_median(), high.to_median())))
     }
 
     /// Returns the values at the ranks, if the group has numbers; `sieve` is working memory for selection.
     fn ranked<T: Real>(self, group: &Group<'_, T>, sieve: &mut Sieve<T>) -> Outcome<Option<Ranked<T>>> {
-        let Group { stored, gaps, .. } = group;
-        let gaps_are_nan = gaps.fill.is_some_and(T::isnan) && gaps.count(stored.len()) > 0;
+        let Group { stored, unstored, .. } = group;
+        let is_fill_nan = unstored.fill.is_some_and(T::isnan) && unstored.count(stored.len()) > 0;
         // Without `skips_nan` one NaN, stored or not, leaves the group without a value.
-        if !self.skips_nan && (gaps_are_nan || count(stored, T::isnan) > 0) {
+        if !self.skips_nan && (is_fill_nan || count(stored, T::isnan) > 0) {
             return Ok(None);
         }
-        Ok(match gaps.numbers(stored.len()) {
+        Ok(match unstored.numbers(stored.len()) {
             None => ranked_in_lane(stored, self.rule, sieve)?,
             // With more positions than `u128` counts, the middle rank still falls on the fill: fewer values are stored.
-            Some(_) if gaps.extent == u128::MAX && matches!(self.rule, Rule::At(..)) => {
+            Some(_) if unstored.extent == u128::MAX && matches!(self.rule, Rule::At(..)) => {
                 return Err(GroupError::Uncountable);
             }
-            Some((fill, unstored)) => Some(ranked_about(stored, fill, unstored, self.rule, sieve)?),
+            Some((fill, unstored_count)) => Some(ranked_about(stored, fill, unstored_count, self.rule, sieve)?),
         })
     }
 }
@@ -117,7 +117,7 @@ impl MedianQuery {
 fn ranked_about<T: Real>(
     stored: &[T],
     fill: T,
-    unstored: u128,
+    unstored_count: u128,
     rule: Rule,
     sieve: &mut Sieve<T>,
 ) -> Allocated<Ranked<T>> {
@@ -126,7 +126,7 @@ fn ranked_about<T: Real>(
     let above = count(stored, |value| value > fill);
     let level = count(stored, |value| value == fill);
     // Ranks `start..end` hold the fill: the stored values equal to it and all unstored positions.
-    let (start, end) = (below as u128, below as u128 + level as u128 + unstored);
+    let (start, end) = (below as u128, below as u128 + level as u128 + unstored_count);
     let place = rule.place(end + above as u128);
     let RankPosition { low, high, .. } = place;
     let (lower, upper) = if high < start {
@@ -162,12 +162,12 @@ impl<T: Real> Group<'_, T> {
     /// Returns the position of the first element equal to `value`, which the group contains.
     fn first_equal(&self, value: T) -> u64 {
         let stored = first_equal(self.stored, value).map_or(u64::MAX, |within| self.place(within));
-        let unstored = if self.gaps_equal_to(value) > 0 { self.first_gap() } else { u64::MAX };
-        stored.min(unstored)
+        let implicit = if self.unstored_equal_to(value) > 0 { self.first_unstored() } else { u64::MAX };
+        stored.min(implicit)
     }
 
     /// Returns the first unstored position: entries before this position are at positions 0, 1, 2 and so on.
-    pub(crate) fn first_gap(&self) -> u64 {
+    pub(crate) fn first_unstored(&self) -> u64 {
         let (mut packed, mut end) = (0, self.stored.len());
         // Invariant: the first `packed` entries are at their own index, and entries from `end` on are not.
         while packed < end {
@@ -185,7 +185,7 @@ impl<T: Real> Group<'_, T> {
         let ShareRule { asked, rule, spread_nan } = rule;
         let Some(Ranked { lower, upper, place }) = asked.ranked(self, sieve)? else {
             // The group does not have a value: its gradient is lost, or divided among all its positions.
-            let positions = u64::try_from(self.gaps.positions(self.stored.len())).unwrap_or(u64::MAX);
+            let positions = u64::try_from(self.unstored.positions(self.stored.len())).unwrap_or(u64::MAX);
             let (receivers, number) =
                 if spread_nan { (Receivers::All, positions) } else { (Receivers::Ranked, NOBODY) };
             return Ok(RankWeights { receivers, values: [T::ZERO; 2], numbers: [number; 2], parts: [1.0; 2] });
@@ -210,13 +210,13 @@ impl<T: Real> Group<'_, T> {
         })
     }
 
-    fn gaps_equal_to(&self, value: T) -> u64 {
-        self.gaps.count_numbers(self.stored.len(), |fill| fill == value)
+    fn unstored_equal_to(&self, value: T) -> u64 {
+        self.unstored.count_numbers(self.stored.len(), |fill| fill == value)
     }
 
     /// Returns the number of elements equal to `value`.
     fn count_equal(&self, value: T) -> u64 {
-        count(self.stored, |element| element == value) as u64 + self.gaps_equal_to(value)
+        count(self.stored, |element| element == value) as u64 + self.unstored_equal_to(value)
     }
 
     /// Returns the index of the stored element at `rank`, ordered by value and position, where `value` is its value.
@@ -224,14 +224,14 @@ impl<T: Real> Group<'_, T> {
     /// Returns `NOBODY` if the element at `rank` is unstored. The number of unstored positions before an entry is its
     /// position minus its index.
     fn at_rank(&self, value: T, rank: u64) -> u64 {
-        let gaps_below = self.gaps.count_numbers(self.stored.len(), |fill| fill < value);
-        let below = count(self.stored, |element| element < value) as u64 + gaps_below;
-        let gaps_are_equal = self.gaps_equal_to(value) > 0;
+        let unstored_below = self.unstored.count_numbers(self.stored.len(), |fill| fill < value);
+        let below = count(self.stored, |element| element < value) as u64 + unstored_below;
+        let is_fill_equal = self.unstored_equal_to(value) > 0;
         let equal = self.stored.iter().enumerate().filter(|&(_, &element)| element == value);
         // Ranks increase with the index, so the first rank that is not below `rank` decides.
         let mut ranked = equal.enumerate().map(|(equal_before, (within, _))| {
-            let gaps_before = if gaps_are_equal { self.place(within) - within as u64 } else { 0 };
-            (below + equal_before as u64 + gaps_before, within)
+            let unstored_before = if is_fill_equal { self.place(within) - within as u64 } else { 0 };
+            (below + equal_before as u64 + unstored_before, within)
         });
         match ranked.find(|&(candidate, _)| candidate >= rank) {
             Some((found, within)) if found == rank => within as u64,
@@ -320,9 +320,9 @@ mod tests {
     use crate::kernels::rank::EvenCount;
 
     fn median(stored: &[f64], fill: f64, extent: u128) -> f64 {
-        let gaps = Gaps { fill: Some(fill), extent };
+        let unstored = Unstored { fill: Some(fill), extent };
         let asked = MedianQuery { rule: Rule::Middle(EvenCount::Mean), skips_nan: true };
-        asked.value(&Group { stored, gaps, position: &|_| 0 }, &mut Sieve::new()).unwrap()
+        asked.value(&Group { stored, unstored, position: &|_| 0 }, &mut Sieve::new()).unwrap()
     }
 
     #[test]
@@ -339,14 +339,14 @@ mod tests {
 
     #[test]
     fn the_first_gap_is_found_by_bisection() {
-        let first_gap = |positions: &[u128]| {
+        let first_unstored = |positions: &[u128]| {
             let position = |within: usize| positions[within];
-            let gaps = Gaps { fill: Some(1), extent: 100 };
-            Group { stored: &vec![1; positions.len()], gaps, position: &position }.first_gap()
+            let unstored = Unstored { fill: Some(1), extent: 100 };
+            Group { stored: &vec![1; positions.len()], unstored, position: &position }.first_unstored()
         };
-        assert_eq!(first_gap(&[]), 0);
-        assert_eq!(first_gap(&[1, 2]), 0);
-        assert_eq!(first_gap(&[0, 1, 3, 4]), 2);
-        assert_eq!(first_gap(&[0, 1, 2, 3]), 4);
+        assert_eq!(first_unstored(&[]), 0);
+        assert_eq!(first_unstored(&[1, 2]), 0);
+        assert_eq!(first_unstored(&[0, 1, 3, 4]), 2);
+        assert_eq!(first_unstored(&[0, 1, 2, 3]), 4);
     }
 }

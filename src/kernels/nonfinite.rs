@@ -34,7 +34,7 @@ fn bad_columns<T: Element>(right: &[T], inner: usize, width: usize) -> Allocated
 }
 
 /// Writes NaN to output elements where an unstored position on the left meets a right element that is not finite.
-pub(crate) fn right_of_gaps<T: Element>(
+pub(crate) fn spread_nan_from_right<T: Element>(
     left: MatrixEntries<'_, T>,
     right: &[T],
     (inner, width): (usize, usize),
@@ -59,7 +59,7 @@ pub(crate) fn right_of_gaps<T: Element>(
 }
 
 /// Writes NaN to output elements where an unstored position on the right meets a left element that is not finite.
-pub(crate) fn left_of_gaps<T: Element>(
+pub(crate) fn spread_nan_from_left<T: Element>(
     left: &[T],
     right: SparseRows<'_>,
     (inner, width): (usize, usize),

@@ -16,7 +16,7 @@ pub trait RankSearch: Send + Sync {
     fn is_nan(&self, key: u64) -> bool;
 
     /// Returns the value of unstored positions.
-    fn gap(&self) -> Gap;
+    fn fill_key(&self) -> FillKey;
 
     /// Returns whether NaNs are ignored; otherwise a NaN makes the result of its group NaN.
     fn skips_nan(&self) -> bool;
@@ -33,20 +33,20 @@ pub trait RankSearch: Send + Sync {
 
 /// The value of unstored positions, as a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Gap {
+pub enum FillKey {
     /// Unstored positions do not count.
     Absent,
     /// The fill is NaN.
     Nan,
     /// The fill is a number; all keys from the first to the last represent the same number.
-    Level(u64, u64),
+    Number(u64, u64),
 }
 
 /// The median or quantile of values of type `T`.
 pub(crate) struct Middles<T> {
     pub(crate) rule: Rule,
     pub(crate) skips_nan: bool,
-    pub(crate) gap: Option<T>,
+    pub(crate) implicit: Option<T>,
 }
 
 /// Returns the number of low bits that are 0 in keys of integers: an integer fills the high bits.
@@ -78,15 +78,16 @@ impl<T: Real> RankSearch for Middles<T> {
         is_float::<T>() && key == 0
     }
 
-    fn gap(&self) -> Gap {
-        match self.gap {
-            None => Gap::Absent,
-            Some(gap) if gap.isnan() => Gap::Nan,
-            Some(gap) => {
+    fn fill_key(&self) -> FillKey {
+        match self.implicit {
+            None => FillKey::Absent,
+            Some(implicit) if implicit.isnan() => FillKey::Nan,
+            Some(implicit) => {
                 // Zeros of both signs are equal, so the range covers the keys of both.
-                let other = T::from_number(Number::Real(-0.0)).filter(|_| gap == T::ZERO).unwrap_or(gap);
-                let [gap, zero, other] = [gap, if gap == T::ZERO { T::ZERO } else { gap }, other].map(key_of_value);
-                Gap::Level(gap.min(zero).min(other), gap.max(zero).max(other))
+                let other = T::from_number(Number::Real(-0.0)).filter(|_| implicit == T::ZERO).unwrap_or(implicit);
+                let [implicit, zero, other] =
+                    [implicit, if implicit == T::ZERO { T::ZERO } else { implicit }, other].map(key_of_value);
+                FillKey::Number(implicit.min(zero).min(other), implicit.max(zero).max(other))
             }
         }
     }
@@ -134,7 +135,7 @@ mod tests {
     use crate::kernels::rank::EvenCount;
 
     fn check<T: Real>(values: &[T]) {
-        let order = Middles { rule: Rule::Middle(EvenCount::Mean), skips_nan: true, gap: None::<T> };
+        let order = Middles { rule: Rule::Middle(EvenCount::Mean), skips_nan: true, implicit: None::<T> };
         let keys = order.keys(crate::element::accumulator_bytes::bytes_of(values)).unwrap();
         assert!(keys.is_sorted(), "{values:?}: {keys:x?}");
         for (&key, &value) in keys.iter().zip(values) {
@@ -167,9 +168,9 @@ mod tests {
     #[test]
     fn both_zeros_are_one_number() {
         for fill in [0.0, -0.0] {
-            let order = Middles { rule: Rule::Middle(EvenCount::Mean), skips_nan: true, gap: Some(fill) };
+            let order = Middles { rule: Rule::Middle(EvenCount::Mean), skips_nan: true, implicit: Some(fill) };
             let zeros = order.keys(crate::element::accumulator_bytes::bytes_of(&[-0.0, 0.0])).unwrap();
-            assert_eq!(order.gap(), Gap::Level(zeros[0], zeros[1]));
+            assert_eq!(order.fill_key(), FillKey::Number(zeros[0], zeros[1]));
         }
     }
 }

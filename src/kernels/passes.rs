@@ -60,16 +60,16 @@ impl Census {
         Ok(takes_chunks.then_some(census))
     }
 
-    /// Returns the numbers at two ranks among the counted numbers and the equal numbers in `gaps`.
+    /// Returns the numbers at two ranks among the counted numbers and the equal numbers in `unstored`.
     ///
     /// Returns `None` if a pass does not deliver all values.
     pub(crate) fn at<T: Real>(
         self,
         ranks: [u128; 2],
-        gaps: Option<(T, u128)>,
+        unstored: Option<(T, u128)>,
         pass: &Pass<'_, T>,
     ) -> Outcome<Option<[T; 2]>> {
-        let equal = gaps.map(|(value, count)| Equal { key: key_of_value(value), count });
+        let equal = unstored.map(|(value, count)| Equal { key: key_of_value(value), count });
         let start = |rank| RankTarget { prefix: 0, known: 0, rank, count: self.numbers };
         let mut targets = ranks.map(|rank| start(rank).within(&self.bins, equal).or_equal(equal));
         // Every pass adds 16 known bits to each open target or completes its key, so the loop ends.
@@ -213,20 +213,20 @@ mod tests {
     use super::*;
 
     /// Checks the numbers at all pairs of ranks against a sorted list.
-    fn check<T: Real>(values: &[T], gaps: Option<(T, u128)>) {
+    fn check<T: Real>(values: &[T], unstored: Option<(T, u128)>) {
         let pass = |take: &mut dyn FnMut(&[T])| {
             values.chunks(3).for_each(take);
             true
         };
         let mut sorted: Vec<T> = values.iter().copied().filter(|value| !value.isnan()).collect();
-        gaps.iter().for_each(|&(value, count)| sorted.extend((0..count).map(|_| value)));
+        unstored.iter().for_each(|&(value, count)| sorted.extend((0..count).map(|_| value)));
         sorted.sort_by_key(|&value| key_of_value(value));
         for low in 0..sorted.len() {
             let high = (low + 1).min(sorted.len() - 1);
             let census = Census::of(&pass).unwrap().unwrap();
             assert_eq!(census.numbers + census.nans, values.len() as u64);
-            let found = census.at([low as u128, high as u128], gaps, &pass).unwrap().unwrap();
-            assert!(found[0].same(sorted[low]) && found[1].same(sorted[high]), "{low} of {values:?} and {gaps:?}");
+            let found = census.at([low as u128, high as u128], unstored, &pass).unwrap().unwrap();
+            assert!(found[0].same(sorted[low]) && found[1].same(sorted[high]), "{low} of {values:?} and {unstored:?}");
         }
     }
 

@@ -130,18 +130,18 @@ pub(crate) struct Between<F> {
 
 impl<F: ProductFactor> Between<F> {
     /// Returns the fill, if there is an unstored position.
-    fn gap(&self) -> Option<F> {
+    fn implicit(&self) -> Option<F> {
         self.fill.filter(|_| self.count > 0)
     }
 
     /// Returns the product of all unstored positions, if it is exact.
     fn factor(&self) -> Option<F> {
-        self.gap()?.power(self.count)
+        self.implicit()?.power(self.count)
     }
 
     /// Returns the unstored positions as blocks of the tree, if their product is not exact.
     fn blocks(&self, squares: &mut Vec<F>) -> Option<Blocks<F>> {
-        let fill = self.gap().filter(|fill| fill.power(self.count).is_none())?;
+        let fill = self.implicit().filter(|fill| fill.power(self.count).is_none())?;
         if squares.is_empty() {
             squares.push(fill);
         }
@@ -189,26 +189,26 @@ impl<F: ProductFactor> ProductTree<F> {
         count: usize,
         position: impl Fn(usize) -> u128,
         factor: impl Fn(usize) -> F,
-        gaps: Between<F>,
+        unstored: Between<F>,
     ) -> F {
         // With a factor of zero no product is rounded, so the order does not matter.
-        if let Some(zero) = gaps.factor().filter(F::is_zero) {
+        if let Some(zero) = unstored.factor().filter(F::is_zero) {
             return (0..count).map(factor).fold(zero, F::times);
         }
         // Positions increase, so if the last one is `count - 1` the entries fill the first positions without a hole.
-        if gaps.gap().is_none() && count > 0 && position(count - 1) == count as u128 - 1 {
+        if unstored.implicit().is_none() && count > 0 && position(count - 1) == count as u128 - 1 {
             return self.of_first(count, factor);
         }
         let entries = (0..count).map(|entry| (position(entry), factor(entry)));
-        let mut values = ProductBuilder { blocks: gaps.blocks(&mut self.squares) };
-        let product = grow(&mut values, entries, gaps.top(), &mut self.pending);
+        let mut values = ProductBuilder { blocks: unstored.blocks(&mut self.squares) };
+        let product = grow(&mut values, entries, unstored.top(), &mut self.pending);
         // The product of unstored positions is exact, or the group does not have any, so it is one factor after the
         // tree.
         let Some(mut blocks) = values.blocks else {
-            return product.into_iter().chain(gaps.factor()).reduce(F::times).unwrap_or(F::ONE);
+            return product.into_iter().chain(unstored.factor()).reduce(F::times).unwrap_or(F::ONE);
         };
         // Without entries all positions hold the fill.
-        let product = product.unwrap_or_else(|| blocks.first(gaps.extent));
+        let product = product.unwrap_or_else(|| blocks.first(unstored.extent));
         self.squares = blocks.squares;
         product
     }
@@ -282,13 +282,13 @@ const PART: usize = 1 << 12;
 pub(crate) fn others<F: ProductFactor>(
     count: usize,
     at: impl Fn(usize) -> (u128, F) + Copy,
-    gaps: Between<F>,
+    unstored: Between<F>,
     mut give: impl FnMut(usize, F),
 ) -> Allocated<()> {
-    let mut values = ProductBuilder { blocks: gaps.blocks(&mut Vec::new()) };
+    let mut values = ProductBuilder { blocks: unstored.blocks(&mut Vec::new()) };
     let mut pending = Vec::new();
     // The list grows by at most one part per level.
-    let mut parts = vec![(0..count, gaps.top(), gaps.factor().unwrap_or(F::ONE))];
+    let mut parts = vec![(0..count, unstored.top(), unstored.factor().unwrap_or(F::ONE))];
     // Invariant: `around` is the product of everything outside the block at level `top` that contains `part`.
     while let Some((part, top, around)) = parts.pop() {
         if part.len() <= PART {
@@ -377,10 +377,10 @@ mod tests {
         for (stride, fill) in [(1, None), (3, None), (3, Some(0.25f64.factor())), (1 << 90, Some(1f64.factor()))] {
             let at = |entry: usize| (entry as u128 * stride, value(entry).factor());
             let extent = (count as u128 - 1) * stride + 2;
-            let gaps = Between { fill, count: extent - count as u128, extent };
+            let unstored = Between { fill, count: extent - count as u128, extent };
             let (all, mut seen) =
-                (ProductTree::new().of(count, |entry| at(entry).0, |entry| at(entry).1, gaps), vec![false; count]);
-            others(count, at, gaps, |entry, others| {
+                (ProductTree::new().of(count, |entry| at(entry).0, |entry| at(entry).1, unstored), vec![false; count]);
+            others(count, at, unstored, |entry, others| {
                 seen[entry] = true;
                 let bits = |factor| f64::product_of(factor).map(f64::to_bits);
                 assert_eq!(bits(others.times(value(entry).factor())), bits(all), "{entry}");
@@ -404,8 +404,9 @@ mod tests {
             };
             let values: Vec<f64> = (0..count).map(&mut value).collect();
             let product = |fill: Option<f64>| {
-                let gaps = Between { fill: fill.map(f64::factor), count: 1, extent: count as u128 + 1 };
-                let found = ProductTree::new().of(count, |entry| entry as u128, |entry| values[entry].factor(), gaps);
+                let unstored = Between { fill: fill.map(f64::factor), count: 1, extent: count as u128 + 1 };
+                let found =
+                    ProductTree::new().of(count, |entry| entry as u128, |entry| values[entry].factor(), unstored);
                 f64::product_of(found).filter(|product| product.is_normal()).map(f64::to_bits)
             };
             assert!(product(None).is_some() || count % 2 == 1);

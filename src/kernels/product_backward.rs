@@ -88,7 +88,7 @@ pub(crate) fn of_left<T: Float>(
     right: MatrixBatch<'_, T>,
     upstream: UpstreamBatch<'_, T>,
     walk: ProductBatch<'_>,
-    (matrices, counts_gaps): (usize, bool),
+    (matrices, counts_unstored): (usize, bool),
 ) -> Allocated<Vec<T>> {
     // If all values are finite, a product with a zero gradient is zero and need not be skipped.
     let skips_zeros = !all_finite(right.values());
@@ -115,7 +115,7 @@ pub(crate) fn of_left<T: Float>(
             for &turn in turns.of(row / walk.rows) {
                 let gradients = row_of.at(turn * walk.rows + row % walk.rows, walk.width);
                 let others = Others { right, base: (walk.right)(turn) * walk.inner, gradients, skips_zeros };
-                let bad = if counts_gaps && upstream.is_unbounded { others.not_finite() } else { 0 };
+                let bad = if counts_unstored && upstream.is_unbounded { others.not_finite() } else { 0 };
                 match left {
                     MatrixBatch::Entries(entries) => {
                         let columns = entries.row(row).0.iter().map(|&column| column as usize);
@@ -225,7 +225,7 @@ pub(crate) fn of_right<T: Float>(
     right: MatrixBatch<'_, T>,
     upstream: UpstreamBatch<'_, T>,
     walk: ProductBatch<'_>,
-    (matrices, counts_gaps): (usize, bool),
+    (matrices, counts_unstored): (usize, bool),
 ) -> Allocated<Vec<T>> {
     let rows = matrices * walk.inner;
     let place = |row: usize| match right {
@@ -251,7 +251,7 @@ pub(crate) fn of_right<T: Float>(
             false => share.visit(&mut row_of, |at, value, gradient| sums[at] = sums[at].plus(value, gradient)),
         }
         slots.iter_mut().zip(&sums).for_each(|(slot, sum)| *slot = sum.value().unwrap_or(T::NAN));
-        if counts_gaps && upstream.is_unbounded && matches!(left, MatrixBatch::Entries(_)) {
+        if counts_unstored && upstream.is_unbounded && matches!(left, MatrixBatch::Entries(_)) {
             share.at_unstored_positions(&mut row_of, slots)?;
         }
         Ok(())

@@ -23,10 +23,10 @@ pub(crate) enum Direction {
     Descending,
 }
 
-/// A ranked element: the index of a stored element in its group, or [`GAP`] or [`NOTHING`].
+/// A ranked element: the index of a stored element in its group, or [`UNSTORED`] or [`NOTHING`].
 pub(crate) type Ranked = usize;
 /// An unstored position.
-pub(crate) const GAP: Ranked = usize::MAX - 1;
+pub(crate) const UNSTORED: Ranked = usize::MAX - 1;
 /// No element: the group has fewer elements.
 pub(crate) const NOTHING: Ranked = usize::MAX;
 
@@ -47,8 +47,9 @@ pub(crate) fn rank<T: Real>(group: &Group<'_, T>, direction: Direction, ranked: 
     let mut slots = ranked.iter_mut();
     let mut write = |entry| slots.next().map(|slot| *slot = entry);
     // Sorted order: entries before the fill, then entries equal to it and unstored positions, then the other entries.
-    let gaps = group.gaps.fill.filter(|fill| !fill.isnan()).map(|fill| (fill, group.gaps.count(stored.len())));
-    let (fill, mut gaps) = gaps.unwrap_or((T::ZERO, 0));
+    let unstored =
+        group.unstored.fill.filter(|fill| !fill.isnan()).map(|fill| (fill, group.unstored.count(stored.len())));
+    let (fill, mut unstored) = unstored.unwrap_or((T::ZERO, 0));
     let start = order.partition_point(|&at| compare(stored[at], fill).is_lt());
     let end = order.partition_point(|&at| compare(stored[at], fill).is_le());
     order[..start].iter().try_for_each(|&at| write(at));
@@ -57,13 +58,13 @@ pub(crate) fn rank<T: Real>(group: &Group<'_, T>, direction: Direction, ranked: 
     for &at in &order[start..end] {
         // `before` is the number of unstored positions before this entry; `written` of them are in the output.
         let before = (group.position)(at) - at as u128;
-        while gaps > 0 && written < before && write(GAP).is_some() {
-            (gaps, written) = (gaps - 1, written + 1);
+        while unstored > 0 && written < before && write(UNSTORED).is_some() {
+            (unstored, written) = (unstored - 1, written + 1);
         }
         write(at);
     }
-    while gaps > 0 && write(GAP).is_some() {
-        gaps -= 1;
+    while unstored > 0 && write(UNSTORED).is_some() {
+        unstored -= 1;
     }
     order[end..].iter().try_for_each(|&at| write(at));
     // Slots that no element fills are marked.

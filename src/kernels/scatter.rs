@@ -8,8 +8,8 @@ use std::ops::Range;
 use crate::base::alloc::{self, Allocated};
 use crate::base::threads;
 use crate::element::Element;
-use crate::kernels::fold::{Fold, gaps_state};
-use crate::kernels::group::Gaps;
+use crate::kernels::fold::{Fold, unstored_state};
+use crate::kernels::group::Unstored;
 use crate::kernels::kept_axes::KeptAxes;
 use crate::kernels::op::Outcome;
 use crate::kernels::output_bitmap::{StoredCells, marked_cells};
@@ -115,16 +115,16 @@ pub(crate) fn scatter_states<T: Element, F: Fold<T>, C: Copy + Send + Sync>(
     op: F,
     kept: &KeptAxes<'_>,
     values: &[T],
-    gaps: &Gaps<T>,
+    unstored: &Unstored<T>,
     cell: Cell<C, impl Fn(&mut C, T) -> bool + Sync + Send, impl Fn(&mut C, C) -> bool>,
     state: impl Fn(C) -> F::State + Sync,
 ) -> Allocated<Option<StoredCells<F::Out>>> {
     scatter(kept, values, cell, &|number, cell, count| {
         // Unstored positions are added once per output element, after all entries.
-        let gaps = kept.gaps(gaps, number);
-        let mut all = gaps_state(op, count, &gaps);
+        let unstored = kept.unstored(unstored, number);
+        let mut all = unstored_state(op, count, &unstored);
         op.merge(&mut all, &state(cell));
-        op.finish(&all, gaps.positions(count))
+        op.finish(&all, unstored.positions(count))
     })
 }
 

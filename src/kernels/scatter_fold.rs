@@ -6,8 +6,8 @@ use std::ops::Range;
 
 use crate::base::alloc::{self, Allocated};
 use crate::element::Element;
-use crate::kernels::fold::{Fold, gaps_state};
-use crate::kernels::group::Gaps;
+use crate::kernels::fold::{Fold, unstored_state};
+use crate::kernels::group::Unstored;
 use crate::kernels::op::Outcomes;
 use crate::kernels::stream::ValueSource;
 
@@ -66,13 +66,13 @@ impl<S: Clone> Window<S> {
     fn finish<T: Element, F: Fold<T, State = S>>(
         self,
         op: F,
-        gaps: &Gaps<T>,
+        unstored: &Unstored<T>,
         (cells, results): &mut InCells<F::Out>,
     ) -> Outcomes<()> {
         for ((cell, mut state), count) in self.cells.zip(self.states).zip(self.counts).filter(|(_, count)| *count > 0) {
             // The unstored positions of a group are added once, after all its values.
-            op.merge(&mut state, &gaps_state(op, count, gaps));
-            let found = op.finish(&state, gaps.positions(count)).map_err(|fault| fault.of(cell))?;
+            op.merge(&mut state, &unstored_state(op, count, unstored));
+            let found = op.finish(&state, unstored.positions(count)).map_err(|fault| fault.of(cell))?;
             alloc::push(cells, cell)?;
             alloc::push(results, found)?;
         }
@@ -85,7 +85,7 @@ pub(crate) fn fold_cells<T: Element, F: Fold<T>>(
     op: F,
     (axes, lengths): (&[usize], &[usize]),
     source: &dyn ValueSource<T>,
-    gaps: &Gaps<T>,
+    unstored: &Unstored<T>,
 ) -> Outcomes<Option<InCells<F::Out>>> {
     let count = lengths.iter().fold(1, |count: usize, &length| count.saturating_mul(length));
     // The other half of the memory is for growing accumulators.
@@ -113,7 +113,7 @@ pub(crate) fn fold_cells<T: Element, F: Fold<T>>(
         // If accumulators grew, those of later output elements may grow too.
         width = if window.cells == asked { widest.min(2 * width) } else { window.cells.len() };
         first = window.cells.end;
-        window.finish(op, gaps, &mut found)?;
+        window.finish(op, unstored, &mut found)?;
     }
     Ok(Some(found))
 }
@@ -198,7 +198,7 @@ mod tests {
     fn cells_that_do_not_fit_are_left_to_passes_of_their_own() {
         let cells: Vec<usize> = (0..100).map(|at| at * at % 20).collect();
         let values: Vec<i64> = (0..100).map(|at| if at % 3 == 0 { 0 } else { at }).collect();
-        let gaps = Gaps { fill: Some(2), extent: 50 };
+        let unstored = Unstored { fill: Some(2), extent: 50 };
         let of_cell = |cell: usize| {
             let mine: Vec<i64> =
                 cells.iter().zip(&values).filter(|(at, _)| **at == cell).map(|(_, value)| *value).collect();
@@ -208,7 +208,7 @@ mod tests {
         let expected: InCells<i64> = (0..20).filter_map(of_cell).unzip();
         for (most, least, greatest) in [(usize::MAX, 1, 1), (4000, 1, 1), (700, 2, 10), (60, 10, 20), (1, 20, 20)] {
             let source = Numbers { cells: cells.clone(), values: values.clone(), most, passes: AtomicUsize::new(0) };
-            let found = fold_cells(Growing, (&[0, 2], &[4, 5]), &source, &gaps).ok().flatten().unwrap();
+            let found = fold_cells(Growing, (&[0, 2], &[4, 5]), &source, &unstored).ok().flatten().unwrap();
             assert_eq!(found, expected, "{most}");
             let passes = source.passes.into_inner();
             assert!((least..=greatest).contains(&passes), "{passes} passes in {most} bytes");
@@ -221,8 +221,8 @@ mod tests {
         let cells: Vec<usize> = (0..20).collect();
         let values: Vec<i64> = cells.iter().map(|&cell| i64::from(cell < 4)).collect();
         let source = Numbers { cells, values, most: 700, passes: AtomicUsize::new(0) };
-        let gaps = Gaps { fill: Some(0), extent: 1 };
-        let (found, _) = fold_cells(Growing, (&[0, 2], &[4, 5]), &source, &gaps).ok().flatten().unwrap();
+        let unstored = Unstored { fill: Some(0), extent: 1 };
+        let (found, _) = fold_cells(Growing, (&[0, 2], &[4, 5]), &source, &unstored).ok().flatten().unwrap();
         assert_eq!((found.len(), source.passes.into_inner()), (20, 5));
     }
 }

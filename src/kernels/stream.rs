@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::base::alloc::{self, Allocated};
 use crate::base::threads;
 use crate::element::Element;
-use crate::kernels::fold::{Fold, gaps_state, share_runs};
-use crate::kernels::group::Gaps;
+use crate::kernels::fold::{Fold, share_runs, unstored_state};
+use crate::kernels::group::Unstored;
 use crate::kernels::holistic::{Group, Holistic, reduce_runs};
 use crate::kernels::op::{Outcomes, Refused};
 
@@ -105,19 +105,19 @@ pub(crate) fn fold_of_chunks<T: Element, F: Fold<T>>(
     op: F,
     offsets: &[usize],
     source: &dyn ValueSource<T>,
-    gaps: &Gaps<T>,
+    unstored: &Unstored<T>,
 ) -> Outcomes<Option<Vec<F::Out>>> {
     by_blocks(offsets, alloc::zeros(offsets.len() - 1)?, |offsets, results| {
         let entries = offsets[0]..offsets[offsets.len() - 1];
         // A block above `PIECE` is a single long group, so its slots have one item.
         if let ([result], true) = (&mut *results, entries.len() > PIECE) {
-            let found = fold_long(op, entries, source, gaps)?;
+            let found = fold_long(op, entries, source, unstored)?;
             *result = found.unwrap_or(*result);
             return Ok(found.is_some());
         }
         let (starts, mut done) = (within(offsets), Ok(()));
         // The range is at most `PIECE` long, so the closure is called once with all values of the block.
-        let takes_chunks = source.feed(entries, &mut |values| done = op.lanes(&starts, values, gaps, results));
+        let takes_chunks = source.feed(entries, &mut |values| done = op.lanes(&starts, values, unstored, results));
         done.map(|()| takes_chunks)
     })
 }
@@ -126,7 +126,7 @@ pub(crate) fn fold_of_chunks<T: Element, F: Fold<T>>(
 pub(crate) fn fold_streamed<T: Element, F: Fold<T>>(
     op: F,
     source: &dyn ValueSource<T>,
-    gaps: &Gaps<T>,
+    unstored: &Unstored<T>,
 ) -> Outcomes<Option<F::Out>> {
     let (mut state, mut count) = (op.start(), 0);
     // The source ignores the range. `count` is exact only after the pass.
@@ -144,8 +144,8 @@ pub(crate) fn fold_streamed<T: Element, F: Fold<T>>(
         // An accumulator of some of the values must not report a fault of its own.
         return Ok(None);
     }
-    op.merge(&mut state, &gaps_state(op, count, gaps));
-    op.finish(&state, gaps.positions(count)).map(Some).map_err(|fault| fault.of(0))
+    op.merge(&mut state, &unstored_state(op, count, unstored));
+    op.finish(&state, unstored.positions(count)).map(Some).map_err(|fault| fault.of(0))
 }
 
 /// Returns the result of one group, whose parts are computed by several threads.
@@ -153,19 +153,19 @@ fn fold_long<T: Element, F: Fold<T>>(
     op: F,
     entries: Range<usize>,
     source: &dyn ValueSource<T>,
-    gaps: &Gaps<T>,
+    unstored: &Unstored<T>,
 ) -> Outcomes<Option<F::Out>> {
     let parts = threads::map_parts(entries.len(), source.picoseconds(), 0, |part| {
         let (mut state, part) = (op.start(), entries.start + part.start..entries.start + part.end);
         source.feed(part, &mut |values| op.slice(&mut state, values)).then_some(state)
     });
     // The accumulator starts with the unstored positions. The order of merging does not matter.
-    let mut state = gaps_state(op, entries.len(), gaps);
+    let mut state = unstored_state(op, entries.len(), unstored);
     for part in parts {
         let Some(part) = part else { return Ok(None) };
         op.merge(&mut state, &part);
     }
-    op.finish(&state, gaps.positions(entries.len())).map(Some).map_err(|fault| fault.of(0))
+    op.finish(&state, unstored.positions(entries.len())).map(Some).map_err(|fault| fault.of(0))
 }
 
 /// Returns the results of adjacent nonempty groups, for reductions that need all values of a group at once.
@@ -176,7 +176,7 @@ pub(crate) fn reduce_of_chunks<T: Element, H: Holistic<T>>(
     op: H,
     offsets: &[usize],
     source: &dyn ValueSource<T>,
-    gaps: &Gaps<T>,
+    unstored: &Unstored<T>,
     position: &(dyn Fn(usize) -> u128 + Sync),
     blank: H::Out,
 ) -> Outcomes<Option<Vec<H::Out>>> {
@@ -188,8 +188,8 @@ pub(crate) fn reduce_of_chunks<T: Element, H: Holistic<T>>(
         // `starts` counts entries from the start of the block. The outer `position` counts them from the first entry.
         let position = |entry: usize| position(start + entry);
         let reduce = |values: &[T], results: &mut [H::Out]| match op.has_interleaved() {
-            true => reduce_runs(op, &starts, values, gaps, &position, results),
-            false => reduce_each(op, &starts, values, gaps, &position, results),
+            true => reduce_runs(op, &starts, values, unstored, &position, results),
+            false => reduce_each(op, &starts, values, unstored, &position, results),
         };
         let entries = start..offsets[offsets.len() - 1];
         let (mut gathered, mut done) = (Vec::new(), Ok(()));
@@ -213,14 +213,14 @@ fn reduce_each<T: Element, H: Holistic<T>>(
     op: H,
     offsets: &[usize],
     values: &[T],
-    gaps: &Gaps<T>,
+    unstored: &Unstored<T>,
     position: &dyn Fn(usize) -> u128,
     results: &mut [H::Out],
 ) -> Outcomes<()> {
     let mut scratch = op.scratch();
     for (group, (ends, result)) in offsets.windows(2).zip(results).enumerate() {
         let position = |within: usize| position(ends[0] + within);
-        let group_of = Group { stored: &values[ends[0]..ends[1]], gaps: *gaps, position: &position };
+        let group_of = Group { stored: &values[ends[0]..ends[1]], unstored: *unstored, position: &position };
         *result = op.of(&group_of, &mut scratch).map_err(|fault| fault.of(group))?;
     }
     Ok(())
@@ -282,7 +282,7 @@ mod tests {
 
     #[test]
     fn a_source_that_fails_has_no_result_and_no_fault_of_its_first_values() {
-        let found = |source| fold_streamed(Counted, &source, &Gaps::none());
+        let found = |source| fold_streamed(Counted, &source, &Unstored::none());
         assert_eq!(found(Zeros(3, true)), Ok(Some(3)));
         assert_eq!(found(Zeros(0, true)), Err(GroupError::Empty.of(0)));
         assert_eq!(found(Zeros(3, false)), Ok(None));

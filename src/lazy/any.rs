@@ -199,7 +199,7 @@ fn first_position(shape: &Shape, count: usize) -> AnyPattern {
 }
 
 /// Returns the fill of a chunk that has unstored positions. Only such a chunk has the fill of the entire tensor.
-fn fill_of_gaps(part: &AnyValue) -> Option<Number> {
+fn fill_if_used(part: &AnyValue) -> Option<Number> {
     match part {
         AnyValue::Tensor(x) if x.shape().wide_size() > x.nnz() as u128 => Some(x.fill()),
         _ => None,
@@ -250,9 +250,9 @@ impl ByRanges for OfAny {
 
     fn join(&self, axis: usize, values: &[Held]) -> Result<Held> {
         let values: Vec<&AnyValue> = values.iter().map(known).collect();
-        let fill = values.iter().find_map(|part| fill_of_gaps(part));
+        let fill = values.iter().find_map(|part| fill_if_used(part));
         let with_it = |&part: &&AnyValue| match (part, fill) {
-            (AnyValue::Tensor(x), Some(fill)) if fill_of_gaps(part).is_none() => Ok(x.with_fill(fill)?.into()),
+            (AnyValue::Tensor(x), Some(fill)) if fill_if_used(part).is_none() => Ok(x.with_fill(fill)?.into()),
             // Every chunk stores all of its positions.
             (AnyValue::Tensor(x), None) if values.iter().any(|part| matches!(part, AnyValue::Array(_))) => {
                 Ok(AnyOperand::from(x).to_array()?.into())

@@ -112,10 +112,10 @@ impl BroadcastOperand {
         (self.kind.dtype(), self.none.as_ref().map_or(Vec::new(), |none| self.kind.fill_bytes(none)))
     }
 
-    /// Returns a chunk with these elements, given as bytes. If `has_gap`, the chunk ends with an unstored position.
-    pub(super) fn piece(&self, bytes: &[u8], has_gap: bool) -> Result<Held> {
+    /// Returns a chunk with these elements, given as bytes. If `has_unstored`, the chunk ends with an unstored position.
+    pub(super) fn piece(&self, bytes: &[u8], has_unstored: bool) -> Result<Held> {
         let none = self.none.as_ref().ok_or_else(|| unlike("an operand is not used by a step"))?;
-        self.kind.piece(none, bytes, has_gap)
+        self.kind.piece(none, bytes, has_unstored)
     }
 
     /// Returns the possible fills of chunks: the fills of inputs in `beside`, and the first element of the operand.
@@ -153,7 +153,7 @@ pub(super) fn without_entries<'a>(
     steps: impl Iterator<Item = (&'a Node, &'a [usize])>,
     mut values: Nones,
     (first, sides): (usize, &mut [BroadcastOperand]),
-    (shape, has_gap): (&Shape, bool),
+    (shape, has_unstored): (&Shape, bool),
 ) -> Result<Nones> {
     for (node, inputs) in steps {
         let input = |&at: &usize| match &values[at] {
@@ -161,7 +161,7 @@ pub(super) fn without_entries<'a>(
             None => StepInput::Side(at - first),
         };
         let inputs: Vec<StepInput<'_>> = inputs.iter().map(input).collect();
-        let found = on_entries(node, &inputs, sides, shape, has_gap)?;
+        let found = on_entries(node, &inputs, sides, shape, has_unstored)?;
         let kind = node.kind.by_bytes().ok_or_else(|| unlike("it is not a tensor of one element type"))?;
         values.push(Some((kind, found)));
     }
@@ -174,12 +174,12 @@ fn on_entries(
     inputs: &[StepInput<'_>],
     sides: &mut [BroadcastOperand],
     shape: &Shape,
-    has_gap: bool,
+    has_unstored: bool,
 ) -> Result<Held> {
     let own: Vec<usize> =
         inputs.iter().filter_map(|input| if let StepInput::Side(at) = input { Some(*at) } else { None }).collect();
     if own.is_empty() {
-        return node.run(&pieces(inputs, sides, has_gap)?);
+        return node.run(&pieces(inputs, sides, has_unstored)?);
     }
     let whole = inputs.iter().map(|input| match input {
         StepInput::Entries(kind, none) => kind.none(none, shape),
@@ -197,7 +197,7 @@ fn on_entries(
             sides[at].none = Some(Arc::clone(&fills[choice % fills.len()]));
             choice /= fills.len();
         }
-        if let Ok(piece) = node.run(&pieces(inputs, sides, has_gap)?)
+        if let Ok(piece) = node.run(&pieces(inputs, sides, has_unstored)?)
             && kind.fill(&piece).to_string() == kind.fill(&found).to_string()
         {
             return Ok(piece);
@@ -207,10 +207,10 @@ fn on_entries(
 }
 
 /// Returns the inputs as chunks without entries.
-fn pieces(inputs: &[StepInput<'_>], sides: &[BroadcastOperand], has_gap: bool) -> Result<Vec<Held>> {
+fn pieces(inputs: &[StepInput<'_>], sides: &[BroadcastOperand], has_unstored: bool) -> Result<Vec<Held>> {
     let piece = |input: &StepInput<'_>| match input {
-        StepInput::Entries(kind, none) => kind.piece(none, &[], has_gap),
-        StepInput::Side(side) => sides[*side].piece(&[], has_gap),
+        StepInput::Entries(kind, none) => kind.piece(none, &[], has_unstored),
+        StepInput::Side(side) => sides[*side].piece(&[], has_unstored),
     };
     inputs.iter().map(piece).collect()
 }

@@ -24,9 +24,9 @@ pub trait ByBytes: Send + Sync {
     /// Returns the bytes per value.
     fn width(&self) -> usize;
 
-    /// Returns a tensor of rank 1 with these values, given as bytes. If `has_gap`, one more position holds the fill of
+    /// Returns a tensor of rank 1 with these values, given as bytes. If `has_unstored`, one more position holds the fill of
     /// `like`.
-    fn piece(&self, like: &Held, values: &[u8], has_gap: bool) -> Result<Held>;
+    fn piece(&self, like: &Held, values: &[u8], has_unstored: bool) -> Result<Held>;
 
     /// Returns a tensor of this shape without entries, with the fill of `like`.
     fn none(&self, like: &Held, shape: &Shape) -> Result<Held>;
@@ -61,10 +61,10 @@ impl<P: Pattern, T: Element> ByBytes for TensorBytes<P, T> {
         size_of::<T>()
     }
 
-    fn piece(&self, like: &Held, values: &[u8], has_gap: bool) -> Result<Held> {
+    fn piece(&self, like: &Held, values: &[u8], has_unstored: bool) -> Result<Held> {
         let values = values_of::<T>(values).ok_or_else(|| refused("the returned bytes are not values"))?;
         let (count, fill) = (values.len(), known::<Tensor<P, T>>(like).fill());
-        let pattern = one_lane(P::FORMAT, P::Index::WIDTH, count, count + usize::from(has_gap))?;
+        let pattern = one_lane(P::FORMAT, P::Index::WIDTH, count, count + usize::from(has_unstored))?;
         Ok(Arc::new(Tensor::from_valid(P::from_any(pattern)?, values, fill)))
     }
 

@@ -13,6 +13,6 @@ pub use super::source::{OnDevice, Part};
 pub use super::view::{Read, View};
 pub use crate::base::alloc::AllocError;
 pub use crate::base::sealed::Sealed;
-pub use crate::kernels::ordered::{Gap, RankSearch};
+pub use crate::kernels::ordered::{FillKey, RankSearch};
 pub use crate::kernels::partial::{How, Partial};
 pub use crate::plan::moves::{AxisOrder, MoveStep, StepRange};

@@ -78,7 +78,7 @@ pub struct Query {
     /// The steps, each with the indices of its inputs. Index 0 is the tensor that is read; broadcast operands follow,
     /// then steps.
     steps: Vec<(Arc<Node>, Vec<usize>)>,
-    has_gap: bool,
+    has_unstored: bool,
     header: Held,
     /// A chunk without entries, after all steps.
     none: Held,
@@ -124,16 +124,16 @@ impl Query {
         };
         let steps = steps.iter().map(of_step).collect::<Result<Vec<_>>>()?;
         let entries = source.checks().map_or(0, |(entries, _)| entries);
-        let has_gap = source.shape().wide_size() > u128::from(entries);
+        let has_unstored = source.shape().wide_size() > u128::from(entries);
         let header = source.none()?;
         let mut sides =
             sides.iter().map(|(at, value)| BroadcastOperand::new(node(*at), value)).collect::<Result<Vec<_>>>()?;
-        let none = none_of(&reader, &header, has_gap, &steps, &mut sides)?;
+        let none = none_of(&reader, &header, has_unstored, &steps, &mut sides)?;
         let folded = bytes(*places.last().unwrap_or(&read))?;
         let kept = plan.view(fold).kept().ok_or_else(|| unlike("it is not a reduction"))?;
         let (shape, fold) = (source.shape().clone(), Arc::clone(node(fold)));
         let how = how(&fold, &none, folded)?;
-        Ok(Query { fold, kept, shape, reader, sides, steps, has_gap, header, none, folded, how })
+        Ok(Query { fold, kept, shape, reader, sides, steps, has_unstored, header, none, folded, how })
     }
 
     /// Returns the reader of the tensor that is read.
@@ -166,8 +166,8 @@ impl Query {
         &self.steps
     }
 
-    pub(super) fn has_gap(&self) -> bool {
-        self.has_gap
+    pub(super) fn has_unstored(&self) -> bool {
+        self.has_unstored
     }
 
     /// Returns whether there are steps before the reduction.
@@ -189,9 +189,9 @@ impl Query {
     ///
     /// `sides` are the elements of each broadcast operand at the same entries.
     pub fn map(&self, values: &[u8], sides: &[&[u8]]) -> Result<Vec<u8>> {
-        let mut pieces = vec![self.reader.kind.piece(&self.header, values, self.has_gap)?];
+        let mut pieces = vec![self.reader.kind.piece(&self.header, values, self.has_unstored)?];
         for (beside, bytes) in self.sides.iter().zip(sides) {
-            pieces.push(beside.piece(bytes, self.has_gap)?);
+            pieces.push(beside.piece(bytes, self.has_unstored)?);
         }
         Ok(self.folded.values(&through(&self.steps, pieces)?).to_vec())
     }
@@ -239,14 +239,14 @@ impl Query {
 fn none_of(
     reader: &Reader,
     header: &Held,
-    has_gap: bool,
+    has_unstored: bool,
     steps: &[(Arc<Node>, Vec<usize>)],
     sides: &mut [BroadcastOperand],
 ) -> Result<Held> {
-    let mut values: Nones = vec![Some((reader.kind, reader.kind.piece(header, &[], has_gap)?))];
+    let mut values: Nones = vec![Some((reader.kind, reader.kind.piece(header, &[], has_unstored)?))];
     values.extend(sides.iter().map(|_| None));
     let steps = steps.iter().map(|(node, inputs)| (&**node, &inputs[..]));
-    let values = without_entries(steps, values, (1, sides), (reader.source.shape(), has_gap))?;
+    let values = without_entries(steps, values, (1, sides), (reader.source.shape(), has_unstored))?;
     values.into_iter().next_back().flatten().map(|(_, none)| none).ok_or_else(|| unlike("there is no value"))
 }
 
@@ -262,8 +262,8 @@ fn through(steps: &[(Arc<Node>, Vec<usize>)], mut values: Vec<Held>) -> Result<H
 /// Returns how a step reduces values.
 fn how(fold: &Node, none: &Held, kind: &dyn ByBytes) -> Result<How> {
     let accumulator = fold.work().and_then(|work| work.accumulator).ok_or_else(|| unlike("it is not a reduction"))?;
-    let gap = (!fold.args().is_stored()).then(|| kind.fill_bytes(none));
-    accumulator(fold.args(), gap.as_deref()).ok_or_else(|| unlike("it is not a reduction"))
+    let implicit = (!fold.args().is_stored()).then(|| kind.fill_bytes(none));
+    accumulator(fold.args(), implicit.as_deref()).ok_or_else(|| unlike("it is not a reduction"))
 }
 
 fn of_states(fold: &Node, pattern: &Held, none: &Held, states: States<'_>) -> Option<Result<Held>> {

@@ -41,9 +41,9 @@ macro_rules! accumulator {
     ([whole] $($row:tt)*) => { None };
     ([passes] $($row:tt)*) => { None };
     ($stream:tt $T:ty, $name:ident, $options:ident) => {
-        Some(|call: &Call, gap: Option<&[u8]>| {
-            let gap = gap.and_then(values_of::<$T>).and_then(|gap| gap.first().copied());
-            accumulators::$name::<$T>(&<$options>::read(call), gap)
+        Some(|call: &Call, implicit: Option<&[u8]>| {
+            let implicit = implicit.and_then(values_of::<$T>).and_then(|implicit| implicit.first().copied());
+            accumulators::$name::<$T>(&<$options>::read(call), implicit)
         })
     };
 }

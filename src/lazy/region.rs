@@ -187,9 +187,9 @@ impl Region {
         let mut values = self.inputs.iter().map(none).collect::<Option<Nones>>()?;
         values.extend(sides.iter().map(|_| None));
         let shape = first.kind.shape(value);
-        let has_gap = shape.wide_size() > first.kind.by_pieces()?.count(value) as u128;
+        let has_unstored = shape.wide_size() > first.kind.by_pieces()?.count(value) as u128;
         let steps = self.steps.iter().map(|step| (&*step.node, &step.inputs[..]));
-        without_entries(steps, values, (self.inputs.len(), &mut sides), (&shape, has_gap)).ok()?;
+        without_entries(steps, values, (self.inputs.len(), &mut sides), (&shape, has_unstored)).ok()?;
         Some(sides)
     }
 

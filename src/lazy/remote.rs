@@ -39,7 +39,7 @@ pub struct Told {
     /// The reduction.
     pub fold: Folding,
     /// True if there are unstored positions.
-    pub has_gap: bool,
+    pub has_unstored: bool,
 }
 
 /// A reduction by name.
@@ -62,8 +62,8 @@ impl Query {
     pub fn told(&self) -> Result<Told> {
         let dtype = self.reader().kind().dtype();
         let chain = self.is_mapped().then(|| self.chain(dtype)).transpose()?;
-        let (sides, fold, has_gap) = (self.said_of_sides(), self.folding(), self.has_gap());
-        Ok(Told { dtype, chain, sides, fold, has_gap })
+        let (sides, fold, has_unstored) = (self.said_of_sides(), self.folding(), self.has_unstored());
+        Ok(Told { dtype, chain, sides, fold, has_unstored })
     }
 
     fn folding(&self) -> Folding {
@@ -133,9 +133,9 @@ impl Reader {
 
     /// Returns a tensor of rank 1 with these values, given as bytes.
     ///
-    /// If `has_gap`, one more position holds the fill.
-    pub fn piece(&self, values: &[u8], has_gap: bool) -> Result<Held> {
-        self.kind().piece(&self.source().none()?, values, has_gap)
+    /// If `has_unstored`, one more position holds the fill.
+    pub fn piece(&self, values: &[u8], has_unstored: bool) -> Result<Held> {
+        self.kind().piece(&self.source().none()?, values, has_unstored)
     }
 }
 
@@ -146,14 +146,14 @@ pub fn value_bytes<T: Element, I: Index>(x: &CooTensor<T, I>) -> Vec<u8> {
 
 /// Returns a COO tensor of rank 1 with these elements, given as bytes.
 ///
-/// If `has_gap`, one more position holds the fill.
+/// If `has_unstored`, one more position holds the fill.
 ///
 /// # Errors
 ///
 /// `Argument`: the bytes are not elements of this type.
-pub fn piece<T: Element>(fill: &[u8], values: &[u8], has_gap: bool) -> Result<Held> {
+pub fn piece<T: Element>(fill: &[u8], values: &[u8], has_unstored: bool) -> Result<Held> {
     let kind = TensorBytes::<CooPattern<u64>, T>(PhantomData);
-    kind.piece(&kind.filled(fill)?, values, has_gap)
+    kind.piece(&kind.filled(fill)?, values, has_unstored)
 }
 
 /// Defines a function of a [`Folding`] for the elements of one bound. The function selects the accumulator by the row.
@@ -189,8 +189,8 @@ impl Folding {
         let call = self.call()?;
         let (_, accumulator) = rows.iter().find(|(op, _)| call.op.is(op))?;
         // Unstored positions of stored entries do not count.
-        let gap = [fill];
-        accumulator.as_ref()?(&call, (!self.is_stored).then(|| bytes_of(&gap)))
+        let implicit = [fill];
+        accumulator.as_ref()?(&call, (!self.is_stored).then(|| bytes_of(&implicit)))
     }
 
     /// Returns the call of the reduction over all axes.

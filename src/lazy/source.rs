@@ -260,7 +260,7 @@ impl<P: Pattern, T: Element> ByRanges for TensorRanges<P, T> {
         let parts = values.iter().map(known::<Tensor<P, T>>);
         let fill = common_fill(&parts.clone().map(Tensor::sparse).collect::<Vec<_>>());
         let with_it = |part: &'_ Tensor<P, T>| match fill {
-            Some(fill) if !has_gaps(&part.sparse()) => part.clone().with_fill(fill),
+            Some(fill) if !has_unstored(&part.sparse()) => part.clone().with_fill(fill),
             _ => part.clone(),
         };
         Ok(Arc::new(ops::concat(axis, &parts.map(with_it).collect::<Vec<_>>())?))
@@ -320,11 +320,11 @@ fn offset_bytes(format: Format, shape: &Shape) -> u128 {
 
 /// Returns the fill of chunks of one tensor. A chunk that stores every position does not know the fill.
 fn common_fill<T: Element>(parts: &[SparseRef<'_, T>]) -> Option<T> {
-    parts.iter().find(|part| has_gaps(part)).map(SparseRef::fill)
+    parts.iter().find(|part| has_unstored(part)).map(SparseRef::fill)
 }
 
 /// Returns whether there are unstored positions.
-fn has_gaps<T: Element>(part: &SparseRef<'_, T>) -> bool {
+fn has_unstored<T: Element>(part: &SparseRef<'_, T>) -> bool {
     part.shape().wide_size() > part.nnz() as u128
 }
 

@@ -259,7 +259,7 @@ impl<P: Pattern, T: Element> Steps for Tensor<P, T> {
         let values = Streamed::<P, T> { feed, of: PhantomData };
         let tensor = SparseCow::Borrowed(SparseRef::streamed(pattern.any(), none.sparse()));
         let stream = Some(ValueStream { values: &values, states: feed.states });
-        Some(run(&SparseOperand { tensor, counts_gaps: !is_stored, stream }.into()))
+        Some(run(&SparseOperand { tensor, counts_unstored: !is_stored, stream }.into()))
     }
 
     fn stored_operand(&self) -> ErasedOperand<'_, T> {

@@ -349,7 +349,7 @@ struct LookedUp<'a, T> {
     beside: BroadcastMatch<'a>,
     like: &'a AnyPattern,
     fill: T,
-    has_gap: bool,
+    has_unstored: bool,
 }
 
 impl<'a, T: Element> LookedUp<'a, T> {
@@ -359,9 +359,9 @@ impl<'a, T: Element> LookedUp<'a, T> {
         if at.part_of().or(y.pattern().part_of()).is_some() {
             return Ok(None);
         }
-        let has_gap = at.shape().wide_size() > at.nnz() as u128;
+        let has_unstored = at.shape().wide_size() > at.nnz() as u128;
         let beside = BroadcastMatch::new(y.pattern(), at)?;
-        Ok(Some(LookedUp { values: y.values(), beside, like: at, fill, has_gap }))
+        Ok(Some(LookedUp { values: y.values(), beside, like: at, fill, has_unstored }))
     }
 
     fn piece(&self, entries: Range<usize>, stencil: &mut Option<Held>) -> Result<Erased<T>> {
@@ -372,7 +372,7 @@ impl<'a, T: Element> LookedUp<'a, T> {
             self.beside.number(start, numbers);
             slots.iter_mut().zip(numbers).for_each(|(slot, number)| *slot = self.values[*number]);
         }
-        let pattern = on_stencil(self.like, entries.len(), self.has_gap, stencil)?;
+        let pattern = on_stencil(self.like, entries.len(), self.has_unstored, stencil)?;
         Ok(Tensor::from_valid(pattern, values, self.fill))
     }
 }
@@ -401,14 +401,14 @@ pub(super) fn piece<T: Element>(
     entries: Range<usize>,
     stencil: &mut Option<Held>,
 ) -> Result<Erased<T>> {
-    let has_gap = x.shape().wide_size() > x.nnz() as u128;
-    let pattern = on_stencil(x.pattern(), entries.len(), has_gap, stencil)?;
+    let has_unstored = x.shape().wide_size() > x.nnz() as u128;
+    let pattern = on_stencil(x.pattern(), entries.len(), has_unstored, stencil)?;
     Ok(Tensor::from_shared(pattern, x.shared_values().slice(entries), x.fill()))
 }
 
 /// Returns the pattern of a chunk of `count` entries, in the format and index type of `like`. If `stencil` fits, it is
 /// reused.
-fn on_stencil(like: &AnyPattern, count: usize, has_gap: bool, stencil: &mut Option<Held>) -> Result<AnyPattern> {
+fn on_stencil(like: &AnyPattern, count: usize, has_unstored: bool, stencil: &mut Option<Held>) -> Result<AnyPattern> {
     let is_alike = |before: &&AnyPattern| {
         before.nnz() == count && before.format() == like.format() && before.width() == like.width()
     };
@@ -416,7 +416,7 @@ fn on_stencil(like: &AnyPattern, count: usize, has_gap: bool, stencil: &mut Opti
     if let Some(pattern) = before.filter(is_alike) {
         return Ok(pattern.clone());
     }
-    let pattern = one_lane(like.format(), like.width(), count, count + usize::from(has_gap))?;
+    let pattern = one_lane(like.format(), like.width(), count, count + usize::from(has_unstored))?;
     *stencil = Some(Arc::new(pattern.clone()));
     Ok(pattern)
 }

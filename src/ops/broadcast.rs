@@ -42,7 +42,7 @@ impl<T: Element> ErasedOperand<'_, T> {
                     SparseCow::Borrowed(x) => in_shape(*x, shape)?,
                     SparseCow::Owned(x) => in_shape(x.sparse(), shape)?,
                 };
-                SparseOperand::of(wide, x.counts_gaps).into()
+                SparseOperand::of(wide, x.counts_unstored).into()
             }
             ErasedOperand::Array(DenseOperand { array, .. }) => {
                 array.broadcast(IxDyn(shape)).expect("the shape is one that the array broadcasts to").into()

@@ -183,7 +183,12 @@ impl<'a> BroadcastMatch<'a> {
 /// Returns the first position of `shape` that meets an entry of `own` and no entry of `other`.
 ///
 /// Both are broadcast to the shape. The number of searches is one more than the entries of `other` before the position.
-pub(crate) fn first_gap(own: &AnyPattern, entry: usize, other: &AnyPattern, shape: &[usize]) -> Option<Vec<usize>> {
+pub(crate) fn first_unstored(
+    own: &AnyPattern,
+    entry: usize,
+    other: &AnyPattern,
+    shape: &[usize],
+) -> Option<Vec<usize>> {
     if shape.contains(&0) {
         return None;
     }

@@ -127,26 +127,26 @@ impl Run<'_> {
         let none = || Error::Argument { operation: node.name, why: "its operand is not read in chunks".into() };
         let kind = self.plan.steps[stage.of].node.kind;
         let ranges = kind.by_ranges().ok_or_else(none)?;
-        let (mut walk, mut gaps) =
+        let (mut walk, mut chunk_fill) =
             (Traversal::new(self, stage)?, ChunkFill { kind, ranges, axis: stage.axis, fill: None });
         // The pattern has only the first entry. The reduction finds its output elements in the chunks.
-        let part = gaps.first_stored(&mut walk)?.ok_or_else(none)?;
+        let part = chunk_fill.first_stored(&mut walk)?.ok_or_else(none)?;
         let shape = self.layout.shapes[stage.of].as_ref().ok_or_else(none)?;
         let [first, pattern] = ranges.first(&part, shape)?.ok_or_else(none)?;
         if ranges.stored(&first) == 0 {
             return Ok((node.run(&[first]), None));
         }
-        let empty = fill.map_or_else(|| gaps.empty(&part), Ok)?;
-        let (walk, refused) = (Mutex::new((walk, gaps, Some(part))), Mutex::new(None));
+        let empty = fill.map_or_else(|| chunk_fill.empty(&part), Ok)?;
+        let (walk, refused) = (Mutex::new((walk, chunk_fill, Some(part))), Mutex::new(None));
         let run = |_: Range<usize>, take: &mut dyn FnMut(&Held)| {
-            let (walk, gaps, first) = &mut *walk.lock().unwrap_or_else(PoisonError::into_inner);
+            let (walk, chunk_fill, first) = &mut *walk.lock().unwrap_or_else(PoisonError::into_inner);
             match first.take() {
                 Some(first) => take(&first),
                 None => walk.restart(),
             }
             let done = walk.for_each_chunk(&mut |part| {
                 take(part);
-                gaps.note(part)
+                chunk_fill.note(part)
             });
             done.inspect_err(|error| *refused.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.clone()))
         };
@@ -161,8 +161,8 @@ impl Run<'_> {
         if let Some(error) = refused.into_inner().unwrap_or_else(PoisonError::into_inner) {
             return Err(error);
         }
-        let (_, gaps, _) = walk.into_inner().unwrap_or_else(PoisonError::into_inner);
-        Ok((found, gaps.fill.filter(|fill| ranges.join(stage.axis, &[fill.clone(), empty]).is_err())))
+        let (_, chunk_fill, _) = walk.into_inner().unwrap_or_else(PoisonError::into_inner);
+        Ok((found, chunk_fill.fill.filter(|fill| ranges.join(stage.axis, &[fill.clone(), empty]).is_err())))
     }
 }
 

@@ -86,7 +86,7 @@ pub trait Answers<X: Operand>: sealed::Sealed {
 
 /// Computes a map.
 pub(crate) fn apply<X: Operand, M: Map<X::Elem>>(x: &X, op: &M) -> Result<X::Mapped<M::Out>> {
-    x.mapped_by_kind(|x| sparse(x.sparse(), x.gap(), op), ArrayElements(op))
+    x.mapped_by_kind(|x| sparse(x.sparse(), x.implicit(), op), ArrayElements(op))
 }
 
 /// Computes the gradient of a map; `slope` is its derivative as a function of the value.
@@ -108,25 +108,25 @@ pub(super) fn check_out_shape(found: &[usize], expected: &[usize]) -> Result<()>
 }
 
 /// Computes the map of a sparse tensor.
-fn sparse<T: Element, M: Map<T>>(x: SparseRef<'_, T>, gap: Option<T>, op: &M) -> Result<Erased<M::Out>> {
+fn sparse<T: Element, M: Map<T>>(x: SparseRef<'_, T>, implicit: Option<T>, op: &M) -> Result<Erased<M::Out>> {
     let (pattern, values) = (x.pattern(), x.values());
     let mut results = recycle::items(values.len())?;
     op.block(values, &mut results).map_err(|fault| {
         let overflow: Overflow = fault.into();
         does_not_fit::<M::Out>(overflow, pattern.coords_of(overflow.at))
     })?;
-    Ok(Tensor::from_valid(pattern.clone(), results, fill(x, gap, op)?))
+    Ok(Tensor::from_valid(pattern.clone(), results, fill(x, implicit, op)?))
 }
 
 /// Computes the fill of a map: the result for the fill. If unstored positions do not count, the fill is kept, or is
 /// zero if the result has another type. A fill without a result is an error only if a position holds it.
-fn fill<T: Element, M: Map<T>>(x: SparseRef<'_, T>, gap: Option<T>, op: &M) -> Result<M::Out> {
-    let Some(gap) = gap else {
+fn fill<T: Element, M: Map<T>>(x: SparseRef<'_, T>, implicit: Option<T>, op: &M) -> Result<M::Out> {
+    let Some(implicit) = implicit else {
         let kept: &dyn Any = &x.fill();
         return Ok(kept.downcast_ref().copied().unwrap_or(M::Out::ZERO));
     };
     let mut result = [M::Out::ZERO];
-    match op.block(&[gap], &mut result) {
+    match op.block(&[implicit], &mut result) {
         Err(fault) if x.shape().wide_size() > x.nnz() as u128 => Err(does_not_fit::<M::Out>(fault.into(), None)),
         _ => Ok(result[0].as_implicit()),
     }
@@ -166,7 +166,7 @@ fn sparse_into<X: Sparse, M: Predicate<X::Value>>(x: &X, op: &M, out: &mut Tenso
     check_out_shape(out.shape(), x.pattern().shape())?;
     let operand = x.sparse_operand();
     let tensor = operand.sparse();
-    let Ok(()) = op.block(tensor.values(), out.reuse(x.pattern().clone(), fill(tensor, operand.gap(), op)?)?);
+    let Ok(()) = op.block(tensor.values(), out.reuse(x.pattern().clone(), fill(tensor, operand.implicit(), op)?)?);
     Ok(())
 }
 

@@ -33,7 +33,7 @@ pub enum ErasedOperand<'a, T: Clone> {
 /// A tensor whose unstored positions count, or do not count.
 pub struct SparseOperand<'a, T> {
     pub(crate) tensor: SparseCow<'a, T>,
-    pub(crate) counts_gaps: bool,
+    pub(crate) counts_unstored: bool,
     /// The values, if the tensor does not hold them. Only reductions read them.
     #[cfg(feature = "lazy")]
     pub(crate) stream: Option<ValueStream<'a, T>>,
@@ -71,14 +71,14 @@ pub enum ErasedResult<U> {
 }
 
 impl<'a, T: Element> SparseOperand<'a, T> {
-    pub(crate) fn new(tensor: SparseRef<'a, T>, counts_gaps: bool) -> Self {
-        SparseOperand::of(SparseCow::Borrowed(tensor), counts_gaps)
+    pub(crate) fn new(tensor: SparseRef<'a, T>, counts_unstored: bool) -> Self {
+        SparseOperand::of(SparseCow::Borrowed(tensor), counts_unstored)
     }
 
-    pub(crate) fn of(tensor: SparseCow<'a, T>, counts_gaps: bool) -> Self {
+    pub(crate) fn of(tensor: SparseCow<'a, T>, counts_unstored: bool) -> Self {
         SparseOperand {
             tensor,
-            counts_gaps,
+            counts_unstored,
             #[cfg(feature = "lazy")]
             stream: None,
         }
@@ -90,8 +90,8 @@ impl<'a, T: Element> SparseOperand<'a, T> {
     }
 
     /// Returns the value of unstored positions; `None` if they do not count.
-    pub(crate) fn gap(&self) -> Option<T> {
-        self.counts_gaps.then(|| self.sparse().fill())
+    pub(crate) fn implicit(&self) -> Option<T> {
+        self.counts_unstored.then(|| self.sparse().fill())
     }
 
     fn borrowed(&self) -> SparseOperand<'_, T> {
@@ -219,8 +219,8 @@ impl<'a, T: Element> ErasedOperand<'a, T> {
     }
 
     /// Returns whether unstored positions count; they do not in a stored view.
-    pub(in crate::ops) fn counts_gaps(&self) -> bool {
-        !matches!(self, ErasedOperand::Sparse(SparseOperand { counts_gaps: false, .. }))
+    pub(in crate::ops) fn counts_unstored(&self) -> bool {
+        !matches!(self, ErasedOperand::Sparse(SparseOperand { counts_unstored: false, .. }))
     }
 
     /// Returns the number of bytes that the operand holds; repeated elements count once.
@@ -264,10 +264,10 @@ impl<'a, T: Element> ErasedOperand<'a, T> {
     }
 
     /// Returns the value and the number of the unstored positions; `None` if they do not count.
-    pub(in crate::ops) fn gap(&self) -> Option<(T, u128)> {
+    pub(in crate::ops) fn implicit_with_count(&self) -> Option<(T, u128)> {
         let ErasedOperand::Sparse(operand) = self else { return None };
         let x = operand.sparse();
-        Some((operand.gap()?, x.shape().wide_size().saturating_sub(x.nnz() as u128)))
+        Some((operand.implicit()?, x.shape().wide_size().saturating_sub(x.nnz() as u128)))
     }
 
     /// Returns the elements that are held one by one, in any order.
@@ -284,7 +284,7 @@ impl<'a, T: Element> ErasedOperand<'a, T> {
     /// Returns the elements at the entries of a pattern of this shape. Unstored positions of a stored view are zero.
     pub(crate) fn at_entries(&self, result: &AnyPattern) -> Result<Vec<T>> {
         match self {
-            ErasedOperand::Sparse(x) => at_entries(x.sparse(), x.gap().unwrap_or(T::ZERO), result),
+            ErasedOperand::Sparse(x) => at_entries(x.sparse(), x.implicit().unwrap_or(T::ZERO), result),
             ErasedOperand::Array(DenseOperand { array: x, .. }) => Ok(match x.as_slice() {
                 Some(elements) => threads::map(&positions(result)?, 1500, |cell| elements[cell])?,
                 None => look_up(result, |cell| x[IxDyn(cell)])?,
@@ -296,7 +296,7 @@ impl<'a, T: Element> ErasedOperand<'a, T> {
     /// that.
     pub(in crate::ops) fn lookup(&self, entries: usize) -> Allocated<Option<Lookup<'_, T>>> {
         let x = match self {
-            ErasedOperand::Sparse(x) => return lookup(x.sparse(), x.gap().unwrap_or(T::ZERO), entries),
+            ErasedOperand::Sparse(x) => return lookup(x.sparse(), x.implicit().unwrap_or(T::ZERO), entries),
             ErasedOperand::Array(x) => &x.array,
         };
         Ok(match x.as_slice() {

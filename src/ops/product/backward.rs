@@ -103,7 +103,7 @@ fn gradients<T: Float>(
     upstream: &Factor<'_, T>,
     contraction: &Contraction,
 ) -> Result<(Vec<T>, Vec<T>)> {
-    let is_view = |factor: &Factor<'_, T>| matches!(factor, Factor::Entries(Scattered { gap: None, .. }));
+    let is_view = |factor: &Factor<'_, T>| matches!(factor, Factor::Entries(Scattered { implicit: None, .. }));
     let are_sparse = matches!((left, right), (Factor::Entries(_), Factor::Entries(_)));
     if !(are_sparse && (is_view(left) || is_view(right))) {
         check_fill(left, "left")?;
@@ -133,10 +133,10 @@ fn walked<T: Float>(
     let (left_of, right_of) = (|place| contraction.left.of(place), |place| contraction.right.of(place));
     let count = contraction.count().unwrap_or(usize::MAX);
     let walk = ProductBatch { count, rows, inner, width: contraction.width, left: &left_of, right: &right_of };
-    let fill = upstream.gap.unwrap_or(T::ZERO);
+    let fill = upstream.implicit.unwrap_or(T::ZERO);
     let is_unbounded = !fill.isfinite() || !all_finite(upstream.values());
     let above = UpstreamBatch { side: upstream.side(), fill, is_unbounded };
-    let strict = left.gap.is_some() && right.gap.is_some();
+    let strict = left.implicit.is_some() && right.implicit.is_some();
     let matrices = [left.rows(inner) / rows, right.rows(contraction.width) / inner];
     let dx = of_left(left.side(), right.side(), above, walk, (matrices[0], strict))?;
     let dy = of_right(left.side(), right.side(), above, walk, (matrices[1], strict))?;
@@ -161,7 +161,7 @@ fn count<T: Element>(factor: &Factor<'_, T>) -> usize {
 /// An operand by rows.
 struct Held<'a, T: Clone> {
     kind: FactorItems<'a, T>,
-    gap: Option<T>,
+    implicit: Option<T>,
 }
 
 enum FactorItems<'a, T: Clone> {
@@ -173,11 +173,11 @@ impl<'a, T: Element> Held<'a, T> {
     fn new(factor: &'a Factor<'_, T>, is_column: bool, limit: u64) -> Result<Self> {
         Ok(match factor {
             Factor::Array(array) => {
-                Held { kind: FactorItems::Array(Cow::Borrowed(&array.elements)), gap: Some(T::ZERO) }
+                Held { kind: FactorItems::Array(Cow::Borrowed(&array.elements)), implicit: Some(T::ZERO) }
             }
             Factor::Entries(entries) => {
                 let lines = entries.pattern.lines(is_column, false, false, limit)?;
-                Held { kind: FactorItems::Entries(lines, entries.values), gap: entries.gap }
+                Held { kind: FactorItems::Entries(lines, entries.values), implicit: entries.implicit }
             }
         })
     }
@@ -187,12 +187,12 @@ impl<'a, T: Element> Held<'a, T> {
     fn of_upstream(factor: &'a Factor<'_, T>, contraction: &Contraction, limit: u64) -> Result<Self> {
         match factor {
             Factor::Entries(entries) if !contraction.has_axis[1] => {
-                let fill = entries.gap.unwrap_or(T::ZERO);
+                let fill = entries.implicit.unwrap_or(T::ZERO);
                 guard::<T>("the upstream gradient", contraction.shape.wide_size(), limit, "multiply in chunks")?;
                 let mut elements = alloc::copies(fill, contraction.shape.wide_size() as usize)?;
                 let places = entries.pattern.places()?;
                 places.iter().zip(entries.values).for_each(|(&place, &value)| elements[place] = value);
-                Ok(Held { kind: FactorItems::Array(Cow::Owned(elements)), gap: Some(fill) })
+                Ok(Held { kind: FactorItems::Array(Cow::Owned(elements)), implicit: Some(fill) })
             }
             _ => Held::new(factor, false, limit),
         }

@@ -160,7 +160,7 @@ pub fn einsum<'a, X: Operand<Elem: Ring>>(spec: impl Into<Einsum<'a>>, operands:
     let options = spec.into();
     let (spec, wholes) = read(&options, operands)?;
     let operands: Vec<_> = operands.iter().map(|x| x.erased()).collect();
-    let counts_zeros = operands.iter().all(|x| x.counts_gaps());
+    let counts_zeros = operands.iter().all(|x| x.counts_unstored());
     let found = contracted(&spec, options.order.as_deref(), wholes, counts_zeros)?;
     let bytes = operands.iter().fold(0, |bytes: usize, x| bytes.saturating_add(x.held_bytes()));
     let first = operands.first().ok_or(Error::NoTensor)?;

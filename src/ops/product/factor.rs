@@ -31,7 +31,7 @@ pub(crate) enum Factor<'a, T: Clone> {
 pub(crate) struct Scattered<'a, T> {
     pub(super) pattern: &'a dyn ByRows,
     pub(super) values: &'a [T],
-    pub(super) gap: Option<T>,
+    pub(super) implicit: Option<T>,
     pub(super) bytes: usize,
 }
 
@@ -47,16 +47,16 @@ impl<T: Element> ErasedOperand<'_, T> {
     /// Returns the operand of a product.
     pub(super) fn factor(&self) -> Result<Factor<'_, T>> {
         match self {
-            ErasedOperand::Sparse(x) => Ok(Factor::sparse(x.sparse(), x.gap())),
+            ErasedOperand::Sparse(x) => Ok(Factor::sparse(x.sparse(), x.implicit())),
             ErasedOperand::Array(x) => Factor::array(x.array.view()),
         }
     }
 }
 
 impl<'a, T: Element> Factor<'a, T> {
-    /// Returns a sparse operand; `gap` is the value of unstored positions, if they count.
-    pub(in crate::ops) fn sparse(tensor: SparseRef<'a, T>, gap: Option<T>) -> Self {
-        Factor::Entries(Scattered::new(tensor, gap))
+    /// Returns a sparse operand; `implicit` is the value of unstored positions, if they count.
+    pub(in crate::ops) fn sparse(tensor: SparseRef<'a, T>, implicit: Option<T>) -> Self {
+        Factor::Entries(Scattered::new(tensor, implicit))
     }
 
     /// Returns an array as an operand.
@@ -97,7 +97,7 @@ impl<'a, T: Element> Factor<'a, T> {
     pub(super) fn scattered<'s>(&'s self, positions: &'s Option<Everywhere>) -> Scattered<'s, T> {
         match (self, positions) {
             (Factor::Array(array), Some(positions)) => {
-                Scattered { pattern: positions, values: &array.elements, gap: None, bytes: array.bytes }
+                Scattered { pattern: positions, values: &array.elements, implicit: None, bytes: array.bytes }
             }
             (Factor::Entries(entries), _) => Scattered { ..*entries },
             (Factor::Array(_), None) => unreachable!("an array has positions"),
@@ -113,10 +113,10 @@ impl<'a, T: Element> Factor<'a, T> {
 }
 
 impl<'a, T: Element> Scattered<'a, T> {
-    /// Returns the entries of a tensor; `gap` is the value of unstored positions, if they count.
-    pub(super) fn new(tensor: SparseRef<'a, T>, gap: Option<T>) -> Self {
+    /// Returns the entries of a tensor; `implicit` is the value of unstored positions, if they count.
+    pub(super) fn new(tensor: SparseRef<'a, T>, implicit: Option<T>) -> Self {
         let (pattern, values, bytes) = (tensor.pattern(), tensor.values(), tensor.stored_bytes());
-        Scattered { pattern, values, gap, bytes }
+        Scattered { pattern, values, implicit, bytes }
     }
 
     /// Returns the lengths of its axes, and the lengths that it holds.
@@ -125,13 +125,13 @@ impl<'a, T: Element> Scattered<'a, T> {
     }
 
     /// Returns the value of unstored positions, if there are any and they count.
-    fn held_gap(&self) -> Option<T> {
-        self.gap.filter(|_| saturating_product(self.lengths()[1]) != self.values.len() as u128)
+    fn implicit_if_used(&self) -> Option<T> {
+        self.implicit.filter(|_| saturating_product(self.lengths()[1]) != self.values.len() as u128)
     }
 
     /// Rejects a fill that is not zero, if a position holds it.
     pub(super) fn check_fill(&self, operation: &'static str, side: &str) -> Result<()> {
-        match self.held_gap() {
+        match self.implicit_if_used() {
             Some(fill) if fill != T::ZERO => {
                 let why = format!(
                     "the fill of the {side} operand is {}, but products skip only zeros; set the fill to 0 with \
@@ -161,10 +161,10 @@ pub(super) fn check_finite<T: Element>(
     right: &Scattered<'_, T>,
 ) -> Result<()> {
     let zero = || "unstored 0".to_string();
-    if let Some((coords, value)) = right.held_gap().and_then(|_| left.first_not_finite()) {
+    if let Some((coords, value)) = right.implicit_if_used().and_then(|_| left.first_not_finite()) {
         return Err(Error::NonFinite { operation, left: value, right: zero(), coords });
     }
-    match left.held_gap().and_then(|_| right.first_not_finite()) {
+    match left.implicit_if_used().and_then(|_| right.first_not_finite()) {
         Some((coords, value)) => Err(Error::NonFinite { operation, left: zero(), right: value, coords }),
         None => Ok(()),
     }

@@ -21,7 +21,7 @@ pub(crate) struct Listed<'a, T: Clone> {
     pub(in crate::ops) values: Cow<'a, [T]>,
     pub(super) shape: Shape,
     /// The value of all other positions, if they count.
-    gap: Option<T>,
+    implicit: Option<T>,
     place: Place<'a>,
 }
 
@@ -29,7 +29,7 @@ impl<T: Element> ErasedOperand<'_, T> {
     /// Returns the elements in the order in which a product reads them.
     pub(super) fn listed(&self) -> Result<Listed<'_, T>> {
         match self {
-            ErasedOperand::Sparse(x) => Ok(Listed::of_tensor(x.sparse(), x.gap())),
+            ErasedOperand::Sparse(x) => Ok(Listed::of_tensor(x.sparse(), x.implicit())),
             ErasedOperand::Array(x) => Listed::of_array(&x.array),
         }
     }
@@ -37,12 +37,12 @@ impl<T: Element> ErasedOperand<'_, T> {
 
 impl<'a, T: Element> Listed<'a, T> {
     /// Returns the entries of a tensor.
-    pub(crate) fn of_tensor(x: SparseRef<'a, T>, gap: Option<T>) -> Self {
+    pub(crate) fn of_tensor(x: SparseRef<'a, T>, implicit: Option<T>) -> Self {
         let pattern = x.pattern();
         let place = |axes: &[usize], lengths: &[usize], start: usize, positions: &mut [usize]| {
             pattern.number_within(axes, lengths, start, positions);
         };
-        Listed { values: x.values().into(), shape: x.shape().clone(), gap, place: Box::new(place) }
+        Listed { values: x.values().into(), shape: x.shape().clone(), implicit, place: Box::new(place) }
     }
 
     /// Returns all elements of an array.
@@ -68,7 +68,7 @@ impl<'a, T: Element> Listed<'a, T> {
             Cow::Borrowed(_) => Cow::Borrowed(x.as_slice().unwrap_or_default()),
             Cow::Owned(values) => Cow::Owned(values),
         };
-        Ok(Listed { values, shape, gap: None, place: Box::new(place) })
+        Ok(Listed { values, shape, implicit: None, place: Box::new(place) })
     }
 
     /// Writes the flat indices of the elements from `start` on within some axes, as if these axes had the `lengths`.
@@ -79,13 +79,13 @@ impl<'a, T: Element> Listed<'a, T> {
     /// Returns whether unstored positions count, as zeros; rejects a fill that is not zero.
     pub(super) fn has_zeros(&self, operation: &'static str) -> Result<bool> {
         let all = self.shape.wide_size() == self.values.len() as u128;
-        match self.gap.filter(|_| !all) {
+        match self.implicit.filter(|_| !all) {
             Some(fill) if fill.is_truthy() => {
                 let fill = fill.to_number();
                 let why = format!("the fill is {fill}, but products skip only zeros; set the fill to 0 with with_fill");
                 Err(Error::Argument { operation, why: format!("{why}, or use only stored entries with x.stored()") })
             }
-            gap => Ok(gap.is_some()),
+            implicit => Ok(implicit.is_some()),
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::ops::operand::Operand;
 
 /// Returns the descriptor of products by times and plus; `operation` is the name for errors.
 pub(super) fn plain<T: Ring>(operation: &'static str) -> Product<PlusTimes, T> {
-    Product { operation, semiring: PlusTimes, fill: T::ZERO, counts_gaps: true }
+    Product { operation, semiring: PlusTimes, fill: T::ZERO, counts_unstored: true }
 }
 
 /// Returns the product of matrices, vectors, or batches of matrices.

@@ -278,7 +278,7 @@ pub fn matmul_with<'m, X: Operand, Y: Operand<Elem = X::Elem>, S: Semiring<X::El
     options: impl Into<Matmul<'m, S>>,
 ) -> Result<X::Product<Y>> {
     let Matmul { semiring, mask } = options.into();
-    let product = Product { operation: "matmul_with", semiring, fill: semiring.zero(), counts_gaps: false };
+    let product = Product { operation: "matmul_with", semiring, fill: semiring.zero(), counts_unstored: false };
     let (x, y) = (x.erased(), y.erased());
     let (left, right) = (x.factor()?, y.factor()?);
     let found = match mask {
@@ -297,7 +297,7 @@ pub(crate) fn matmul_with_entries<T: Ring>(
     semiring: DynamicSemiring<T>,
     mask: Option<(&AnyPattern, bool)>,
 ) -> Result<ErasedResult<T>> {
-    let product = Product { operation: "matmul_with", semiring, fill: semiring.zero(), counts_gaps: false };
+    let product = Product { operation: "matmul_with", semiring, fill: semiring.zero(), counts_unstored: false };
     let (left, right) = (x.factor()?, y.factor()?);
     let found = match mask {
         Some((pattern, is_complement)) => product.on(&left, &right, Mask { pattern, is_complement })?,

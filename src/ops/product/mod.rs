@@ -58,7 +58,7 @@ use crate::convert::check_result;
 use crate::element::Element;
 use crate::kernels::dense_sparse::{self, ProductLengths};
 use crate::kernels::matrix::{MatrixEntries, Missing, RowMask};
-use crate::kernels::nonfinite::{left_of_gaps, right_of_gaps};
+use crate::kernels::nonfinite::{spread_nan_from_left, spread_nan_from_right};
 use crate::kernels::sparse_dense;
 use crate::kernels::sparse_sparse::{self, Meeting};
 use crate::kernels::zip::all_finite;
@@ -80,7 +80,7 @@ pub(super) struct Product<S, T> {
     /// The result at positions without terms.
     pub(super) fill: T,
     /// True if unstored positions count, as zeros.
-    pub(super) counts_gaps: bool,
+    pub(super) counts_unstored: bool,
 }
 
 impl<T: Element, S: Semiring<T>> Product<S, T> {
@@ -112,7 +112,7 @@ impl<T: Element, S: Semiring<T>> Product<S, T> {
     }
 
     fn check_fill(self, entries: &Scattered<'_, T>, side: &str) -> Result<()> {
-        if self.counts_gaps { entries.check_fill(self.operation, side) } else { Ok(()) }
+        if self.counts_unstored { entries.check_fill(self.operation, side) } else { Ok(()) }
     }
 
     /// Computes the product of a sparse operand and an array.
@@ -131,8 +131,8 @@ impl<T: Element, S: Semiring<T>> Product<S, T> {
         let right_rows = (&right.elements[..], contraction.inner);
         let mut items = sparse_dense::of_entries(self.semiring, entries, right_rows, (rows, width), &turn)
             .map_err(|missing| self.missing(missing, contraction))?;
-        if self.counts_gaps && left.gap.is_some() && !all_finite(&right.elements) {
-            right_of_gaps(entries, &right.elements, (contraction.inner, width), &turn, &mut items)?;
+        if self.counts_unstored && left.implicit.is_some() && !all_finite(&right.elements) {
+            spread_nan_from_right(entries, &right.elements, (contraction.inner, width), &turn, &mut items)?;
         }
         Ok(items)
     }
@@ -153,8 +153,8 @@ impl<T: Element, S: Semiring<T>> Product<S, T> {
         let (entries, turn) = (MatrixEntries { rows: lines.rows(), values: right.values }, |row| contraction.turn(row));
         let mut items = dense_sparse::of_array(self.semiring, &left.elements, entries, lengths, &turn)
             .map_err(|missing| self.missing(missing, contraction))?;
-        if self.counts_gaps && right.gap.is_some() && !all_finite(&left.elements) {
-            left_of_gaps(&left.elements, lines.rows(), (inner, width), &turn, &mut items)?;
+        if self.counts_unstored && right.implicit.is_some() && !all_finite(&left.elements) {
+            spread_nan_from_left(&left.elements, lines.rows(), (inner, width), &turn, &mut items)?;
         }
         Ok(items)
     }
@@ -220,7 +220,7 @@ impl<T: Element, S: Semiring<T>> Product<S, T> {
             return Err(Error::ShapeMismatch { what: "the mask", expected, found });
         }
         let limit = default_limit(left.bytes.saturating_add(right.bytes));
-        if self.counts_gaps && left.gap.is_some() && right.gap.is_some() {
+        if self.counts_unstored && left.implicit.is_some() && right.implicit.is_some() {
             self.check_fill(left, "left")?;
             self.check_fill(right, "right")?;
             check_finite(self.operation, left, right)?;

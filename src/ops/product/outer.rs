@@ -53,7 +53,7 @@ impl Pairs {
 }
 
 /// A tensor, and the value of its unstored positions if they count.
-type Gapped<'a, T> = (SparseRef<'a, T>, Option<T>);
+type WithImplicit<'a, T> = (SparseRef<'a, T>, Option<T>);
 
 /// The pattern of the result of two tensors, and the pair of each entry.
 struct Placed {
@@ -119,7 +119,7 @@ fn check_zeros<T: Element>(x: &Listed<'_, T>, is_left: bool, other: bool, form: 
 }
 
 /// Computes the products of two sparse operands.
-fn sparse<T: Ring>((x, of_x): Gapped<'_, T>, (y, of_y): Gapped<'_, T>, form: Pairs) -> Result<Erased<T>> {
+fn sparse<T: Ring>((x, of_x): WithImplicit<'_, T>, (y, of_y): WithImplicit<'_, T>, form: Pairs) -> Result<Erased<T>> {
     let (left, right) = (Listed::of_tensor(x, of_x), Listed::of_tensor(y, of_y));
     let (of_left, of_right) = (left.has_zeros(form.name())?, right.has_zeros(form.name())?);
     check_zeros(&left, true, of_right, form)?;
@@ -165,8 +165,8 @@ fn both<T: Float>(
 
 /// Computes the gradients of [`sparse`].
 fn sparse_backward<T: Float>(
-    (x, of_x): Gapped<'_, T>,
-    (y, of_y): Gapped<'_, T>,
+    (x, of_x): WithImplicit<'_, T>,
+    (y, of_y): WithImplicit<'_, T>,
     form: Pairs,
     upstream: &ErasedOperand<'_, T>,
 ) -> Result<(Erased<T>, Erased<T>)> {
@@ -236,7 +236,7 @@ pub(crate) fn pairs<X: Operand<Elem: Ring>>(x: &X, y: &X, form: Pairs) -> Result
         (ErasedOperand::Array(x), ErasedOperand::Array(y)) => dense(x.array.view(), y.array.view(), form)?.into(),
         (x, y) => {
             let (left, right) = (stored_beside(x, y)?, stored_beside(y, x)?);
-            sparse((left.sparse(), left.gap()), (right.sparse(), right.gap()), form)?.into()
+            sparse((left.sparse(), left.implicit()), (right.sparse(), right.implicit()), form)?.into()
         }
     })
 }
@@ -257,7 +257,7 @@ fn pairs_backward<X: Operand<Elem: Float>, U: Operand<Elem = X::Elem>>(
         }
         (x, y) => {
             let (left, right) = (stored_beside(x, y)?, stored_beside(y, x)?);
-            let (left, right) = ((left.sparse(), left.gap()), (right.sparse(), right.gap()));
+            let (left, right) = ((left.sparse(), left.implicit()), (right.sparse(), right.implicit()));
             let (dx, dy) = sparse_backward(left, right, form, upstream)?;
             (in_kind_of(x, dx)?, in_kind_of(y, dy)?)
         }
@@ -271,9 +271,9 @@ fn stored_beside<'a, T: Element>(
     other: &ErasedOperand<'_, T>,
 ) -> Result<SparseOperand<'a, T>> {
     match x {
-        ErasedOperand::Sparse(x) => Ok(SparseOperand::new(x.sparse(), x.counts_gaps)),
+        ErasedOperand::Sparse(x) => Ok(SparseOperand::new(x.sparse(), x.counts_unstored)),
         ErasedOperand::Array(x) => {
-            Ok(SparseOperand::of(SparseCow::Owned(x.all_stored(Format::Coo, T::ZERO)?), other.counts_gaps()))
+            Ok(SparseOperand::of(SparseCow::Owned(x.all_stored(Format::Coo, T::ZERO)?), other.counts_unstored()))
         }
     }
 }

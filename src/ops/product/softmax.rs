@@ -48,7 +48,7 @@ fn shares<X: Operand<Elem: Float>, G: Float>(
         return Err(Error::Argument { operation: form.name(), why });
     }
     x.by_kind(
-        |x| match x.counts_gaps {
+        |x| match x.counts_unstored {
             true => refused(form),
             false => sparse(x.sparse(), form, axes, gradients.as_deref()),
         },

@@ -112,7 +112,7 @@ pub fn tensordot<X: Operand<Elem: Ring>>(
     for operand in [&x, &y] {
         operand.listed()?.has_zeros(op::tensordot.name)?;
     }
-    let counts_zeros = x.counts_gaps() && y.counts_gaps();
+    let counts_zeros = x.counts_unstored() && y.counts_unstored();
     let found = contracted(&spec, None, vec![Whole::of(&x)?, Whole::of(&y)?], counts_zeros).map_err(of_tensordot)?;
     X::restore(found.into_result(&x, x.held_bytes().saturating_add(y.held_bytes()))?)
 }

@@ -202,7 +202,7 @@ impl<T: Ring> Whole<T> {
     }
 
     /// Computes the product of two matrices, or of two batches of matrices; unstored zeros are skipped.
-    pub(super) fn product(&self, other: &Self, gap: Option<T>) -> Result<Self> {
+    pub(super) fn product(&self, other: &Self, implicit: Option<T>) -> Result<Self> {
         let product = plain::<T>(op::einsum.name);
         Ok(match (self, other) {
             (Whole::Entries(x), Whole::Entries(y)) => {
@@ -213,10 +213,10 @@ impl<T: Ring> Whole<T> {
                 Whole::Array(product.of(&Factor::array(x.view())?, &Factor::array(y.view())?)?.into_array())
             }
             (Whole::Entries(x), Whole::Array(y)) => {
-                Whole::Array(product.of(&Factor::sparse(x.sparse(), gap), &Factor::array(y.view())?)?.into_array())
+                Whole::Array(product.of(&Factor::sparse(x.sparse(), implicit), &Factor::array(y.view())?)?.into_array())
             }
             (Whole::Array(x), Whole::Entries(y)) => {
-                Whole::Array(product.of(&Factor::array(x.view())?, &Factor::sparse(y.sparse(), gap))?.into_array())
+                Whole::Array(product.of(&Factor::array(x.view())?, &Factor::sparse(y.sparse(), implicit))?.into_array())
             }
         })
     }

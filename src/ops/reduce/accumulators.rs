@@ -28,8 +28,8 @@ macro_rules! accumulators {
         }
     };
     (@ [middle $descriptor:path] $name:ident $options:ident $bound:ident) => {
-        pub(crate) fn $name<T: $bound>(options: &$options, gap: Option<T>) -> Option<How> {
-            $descriptor(options).middles(gap).map(How::Middle)
+        pub(crate) fn $name<T: $bound>(options: &$options, implicit: Option<T>) -> Option<How> {
+            $descriptor(options).middles(implicit).map(How::Middle)
         }
     };
     (@ [$stream:ident] $name:ident $options:ident $bound:ident) => {};

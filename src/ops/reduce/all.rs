@@ -8,7 +8,7 @@ use crate::base::axes::Axes;
 use crate::base::error::Result;
 use crate::element::Element;
 use crate::kernels::fold::Fold;
-use crate::kernels::group::Gaps;
+use crate::kernels::group::Unstored;
 use crate::kernels::kept_axes::KeptAxes;
 use crate::kernels::op::{Op, Outcome};
 use crate::kernels::output_bitmap::StoredCells;
@@ -59,7 +59,12 @@ impl<T: Element> Fold<T> for All {
     }
 
     /// Avoids grouping the entries if there are few output elements.
-    fn by_coords(&self, kept: &KeptAxes<'_>, values: &[T], gaps: &Gaps<T>) -> Allocated<Option<StoredCells<bool>>> {
+    fn by_coords(
+        &self,
+        kept: &KeptAxes<'_>,
+        values: &[T],
+        unstored: &Unstored<T>,
+    ) -> Allocated<Option<StoredCells<bool>>> {
         let add = |all: &mut bool, value: T| {
             *all &= value.is_truthy();
             true
@@ -68,7 +73,7 @@ impl<T: Element> Fold<T> for All {
             *all &= other;
             true
         };
-        scatter_states(*self, kept, values, gaps, Cell { start: true, add, join }, identity)
+        scatter_states(*self, kept, values, unstored, Cell { start: true, add, join }, identity)
     }
 }
 

@@ -8,7 +8,7 @@ use crate::element::Element;
 use crate::kernels::any::{any_of_lanes, any_of_slice};
 use crate::kernels::bits::{Truths, TruthsOf};
 use crate::kernels::fold::{Fold, fold_lanes};
-use crate::kernels::group::Gaps;
+use crate::kernels::group::Unstored;
 use crate::kernels::kept_axes::KeptAxes;
 use crate::kernels::merge::any_merged;
 use crate::kernels::op::{Op, Outcome, Outcomes};
@@ -59,16 +59,21 @@ impl<T: Element> Fold<T> for Any {
         *any |= any_of_slice(values);
     }
 
-    fn lanes(&self, offsets: &[usize], values: &[T], gaps: &Gaps<T>, results: &mut [bool]) -> Outcomes<()> {
-        if gaps.fill.is_some_and(T::is_truthy) {
-            return fold_lanes(*self, offsets, values, gaps, results);
+    fn lanes(&self, offsets: &[usize], values: &[T], unstored: &Unstored<T>, results: &mut [bool]) -> Outcomes<()> {
+        if unstored.fill.is_some_and(T::is_truthy) {
+            return fold_lanes(*self, offsets, values, unstored, results);
         }
         any_of_lanes(offsets, values, results);
         Ok(())
     }
 
-    fn by_coords(&self, kept: &KeptAxes<'_>, values: &[T], gaps: &Gaps<T>) -> Allocated<Option<StoredCells<bool>>> {
-        if gaps.fill.is_some_and(T::is_truthy) {
+    fn by_coords(
+        &self,
+        kept: &KeptAxes<'_>,
+        values: &[T],
+        unstored: &Unstored<T>,
+    ) -> Allocated<Option<StoredCells<bool>>> {
+        if unstored.fill.is_some_and(T::is_truthy) {
             return Ok(None);
         }
         any_of_cells(kept, values.len(), &TruthsOf(values)).map(Some)

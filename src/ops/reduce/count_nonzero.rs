@@ -6,7 +6,7 @@ use crate::base::axes::Axes;
 use crate::base::error::Result;
 use crate::element::Element;
 use crate::kernels::fold::Fold;
-use crate::kernels::group::Gaps;
+use crate::kernels::group::Unstored;
 use crate::kernels::kept_axes::KeptAxes;
 use crate::kernels::op::{GroupError, Op, Outcome};
 use crate::kernels::output_bitmap::StoredCells;
@@ -54,7 +54,12 @@ impl<T: Element> Fold<T> for CountNonzero {
     }
 
     /// Avoids grouping the entries if there are few output elements.
-    fn by_coords(&self, kept: &KeptAxes<'_>, values: &[T], gaps: &Gaps<T>) -> Allocated<Option<StoredCells<u64>>> {
+    fn by_coords(
+        &self,
+        kept: &KeptAxes<'_>,
+        values: &[T],
+        unstored: &Unstored<T>,
+    ) -> Allocated<Option<StoredCells<u64>>> {
         let add = |count: &mut usize, value: T| {
             *count += usize::from(value.is_truthy());
             true
@@ -63,7 +68,7 @@ impl<T: Element> Fold<T> for CountNonzero {
             *count += other;
             true
         };
-        scatter_states(*self, kept, values, gaps, Cell { start: 0, add, join }, |count| count as u128)
+        scatter_states(*self, kept, values, unstored, Cell { start: 0, add, join }, |count| count as u128)
     }
 }
 

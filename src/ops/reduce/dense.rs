@@ -18,7 +18,7 @@ use crate::base::threads;
 use crate::convert::{check_result, dense_array, dense_bytes, once_on_each};
 use crate::element::Element;
 use crate::kernels::fold::{Fold, fold_runs, fold_until_settled};
-use crate::kernels::group::Gaps;
+use crate::kernels::group::Unstored;
 use crate::kernels::holistic::{
     Gradient, GradientInputs, Group, GroupGradient, Holistic, give_nothing_of_zeros, next_of, reduce_all_runs,
     share_singly,
@@ -98,7 +98,7 @@ fn fold_lanes<T: Element, F: Fold<T>>(
         }
         op.finish(&state, reduction.extent())
     };
-    let at_once: OfLanes<'_, T, F::Out> = &|offsets, values| fold_runs(op, offsets, values, &Gaps::none());
+    let at_once: OfLanes<'_, T, F::Out> = &|offsets, values| fold_runs(op, offsets, values, &Unstored::none());
     map_distinct_lanes(once, distinct, Order::Any, F::Out::ZERO, &|| (), &of_lane, (times == 1).then_some(at_once))
         .map_err(|refusal| refused_at(op.name(), refusal, reduction, distinct.kept_lengths()))
 }
@@ -135,7 +135,7 @@ fn reduce_lanes<T: Element, H: Holistic<T>>(
     let extent = reduction.extent() as usize;
     let at_once: OfLanes<'_, T, H::Out> = &|offsets, values| {
         let position = |entry| (entry % extent) as u128;
-        reduce_all_runs(op, offsets, values, &Gaps::none(), &position, unseen)
+        reduce_all_runs(op, offsets, values, &Unstored::none(), &position, unseen)
     };
     let at_once = op.has_interleaved().then_some(at_once);
     let cells = map_distinct_lanes(once, reduction, order, unseen, &|| op.scratch(), &of, at_once)

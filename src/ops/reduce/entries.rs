@@ -9,7 +9,7 @@ use crate::base::error::{Error, Result};
 use crate::base::index::Index;
 use crate::base::shape::saturating_product;
 use crate::element::Element;
-use crate::kernels::group::{Gaps, Groups};
+use crate::kernels::group::{Groups, Unstored};
 use crate::kernels::op::{Outcome, Refused};
 use crate::ops::operand::SparseOperand;
 #[cfg(feature = "lazy")]
@@ -38,7 +38,7 @@ impl<'a, T: Element> Entries<'a, T> {
         Entries {
             pattern: tensor.pattern(),
             values: tensor.values(),
-            fill: x.gap(),
+            fill: x.implicit(),
             #[cfg(feature = "lazy")]
             stream: x.stream,
         }
@@ -46,8 +46,8 @@ impl<'a, T: Element> Entries<'a, T> {
 }
 
 impl<T: Element> Entries<'_, T> {
-    pub(super) fn gaps(&self, reduction: &Reduction) -> Gaps<T> {
-        Gaps { fill: self.fill, extent: reduction.extent() }
+    pub(super) fn unstored(&self, reduction: &Reduction) -> Unstored<T> {
+        Unstored { fill: self.fill, extent: reduction.extent() }
     }
 
     /// Returns the maximum number of entries. The pattern does not determine it if values come in any order.
@@ -136,7 +136,7 @@ impl<'a, U: Copy + Debug> Fill<'a, U> {
     /// Returns the value of all unstored output elements, if it is the same for all labels in use.
     fn of_labels(&self, extents: &[u128], stored: &AnyPattern) -> Result<Option<U>> {
         let mut first: Option<(usize, U)> = None;
-        for label in labels_with_gaps(self.reduction, extents, stored)? {
+        for label in labels_with_unstored(self.reduction, extents, stored)? {
             let refused = |fault| refused(self.operation, fault, self.reduction, None);
             let found = (self.of)(extents[label]).map_err(refused)?;
             let (at, expected) = *first.get_or_insert((label, found));
@@ -164,7 +164,7 @@ fn is_same<U: Debug>(a: U, b: U) -> bool {
 }
 
 /// Returns the first label for each number of positions, among labels in use with an unstored output element.
-fn labels_with_gaps(reduction: &Reduction, extents: &[u128], stored: &AnyPattern) -> Allocated<Vec<usize>> {
+fn labels_with_unstored(reduction: &Reduction, extents: &[u128], stored: &AnyPattern) -> Allocated<Vec<usize>> {
     let place = reduction.place_of_labels().unwrap_or(0);
     let others = reduction.kept_lengths().iter().enumerate().filter(|(at, _)| *at != place);
     let cells = saturating_product(others.map(|(_, length)| length));

@@ -9,7 +9,7 @@ use crate::base::error::Result;
 use crate::element::{Float, Interleaved, Known, Real};
 use crate::kernels::extreme::{beyond, extreme_of_many, extremes_interleaved, missing};
 use crate::kernels::fold::Fold;
-use crate::kernels::group::Gaps;
+use crate::kernels::group::Unstored;
 use crate::kernels::holistic::{Gradient, Group, Holistic};
 use crate::kernels::kept_axes::KeptAxes;
 use crate::kernels::op::{GroupError, Op, Outcome};
@@ -77,13 +77,18 @@ impl<T: Real, const GREATEST: bool, const SKIPS_NAN: bool> Fold<T> for Extreme<G
 
     /// The sign of a zero depends on the other zeros and on the fill, so a zero is not known here.
     #[inline(always)]
-    fn of_interleaved(&self, values: &[T], runs: &Interleaved, gaps: &Gaps<T>) -> Known<T> {
-        let (found, are_known) = extremes_interleaved::<GREATEST, T>(values, runs, gaps);
+    fn of_interleaved(&self, values: &[T], runs: &Interleaved, unstored: &Unstored<T>) -> Known<T> {
+        let (found, are_known) = extremes_interleaved::<GREATEST, T>(values, runs, unstored);
         (found.map(|(found, _)| found), from_fn(|run| are_known[run] & (found[run].0 != T::ZERO)))
     }
 
     /// Avoids grouping the entries if there are few output elements: the result has the largest key of the elements.
-    fn by_coords(&self, kept: &KeptAxes<'_>, values: &[T], gaps: &Gaps<T>) -> Allocated<Option<StoredCells<T>>> {
+    fn by_coords(
+        &self,
+        kept: &KeptAxes<'_>,
+        values: &[T],
+        unstored: &Unstored<T>,
+    ) -> Allocated<Option<StoredCells<T>>> {
         let add = |key: &mut i64, value| {
             *key = (*key).max(key_of::<GREATEST, SKIPS_NAN, T>(value));
             true
@@ -93,7 +98,7 @@ impl<T: Real, const GREATEST: bool, const SKIPS_NAN: bool> Fold<T> for Extreme<G
             true
         };
         let cell = Cell { start: i64::MIN, add, join };
-        scatter_states(*self, kept, values, gaps, cell, of_key::<GREATEST, SKIPS_NAN, T>)
+        scatter_states(*self, kept, values, unstored, cell, of_key::<GREATEST, SKIPS_NAN, T>)
     }
 
     fn slice(&self, state: &mut Option<T>, values: &[T]) {
@@ -133,22 +138,22 @@ impl<T: Real> Holistic<T> for ExtremeShares {
     fn scratch(&self) {}
 
     fn of(&self, group: &Group<'_, T>, (): &mut ()) -> Outcome<(T, u128)> {
-        let gaps = group.gaps.count(group.stored.len());
+        let unstored = group.unstored.count(group.stored.len());
         let found = match self.is_greatest {
             true => extreme_of_group::<true, T>(group, self.skips_nan),
             false => extreme_of_group::<false, T>(group, self.skips_nan),
         };
         let Some(found) = found else { return Ok((T::ZERO, 0)) };
         let stored = group.stored.iter().filter(|&&value| value == found).count() as u128;
-        Ok((found, stored + if group.gaps.fill == Some(found) { gaps } else { 0 }))
+        Ok((found, stored + if group.unstored.fill == Some(found) { unstored } else { 0 }))
     }
 }
 
 /// Returns the extreme of the stored elements of a group and its fill, or `None` if no element counts.
 fn extreme_of_group<const GREATEST: bool, T: Real>(group: &Group<'_, T>, skips_nan: bool) -> Option<T> {
     let stored = extreme_of_many::<GREATEST, T>(group.stored, skips_nan);
-    let has_gaps = group.gaps.count(group.stored.len()) > 0;
-    let fill = group.gaps.fill.filter(|fill| has_gaps && !(skips_nan && fill.isnan()));
+    let has_unstored = group.unstored.count(group.stored.len()) > 0;
+    let fill = group.unstored.fill.filter(|fill| has_unstored && !(skips_nan && fill.isnan()));
     match (stored, fill) {
         (Some(stored), Some(fill)) => Some(beyond::<GREATEST, T>(fill, stored)),
         (stored, fill) => stored.or(fill),

@@ -7,7 +7,7 @@ use crate::base::error::Result;
 use crate::element::math::{exp, ln};
 use crate::element::{Accumulator, Float, Ring};
 use crate::kernels::extreme::extreme_of_many;
-use crate::kernels::group::Gaps;
+use crate::kernels::group::Unstored;
 use crate::kernels::holistic::{Gradient, Group, Holistic};
 use crate::kernels::op::{GroupError, Op, Outcome};
 use crate::kernels::passes::Pass;
@@ -29,13 +29,13 @@ struct Exponentials {
 
 impl Exponentials {
     fn of<T: Float>(group: &Group<'_, T>) -> Outcome<Self> {
-        let gaps = counted(&group.gaps, group.stored.len())?;
-        let found = Self::of_largest(largest_of(group.stored), gaps, |largest| Some(sum_of(group.stored, largest)));
+        let unstored = counted(&group.unstored, group.stored.len())?;
+        let found = Self::of_largest(largest_of(group.stored), unstored, |largest| Some(sum_of(group.stored, largest)));
         Ok(found.expect("all values are there"))
     }
 
     /// Computes the same from values that are read again in each pass; `None` if a value is missing.
-    fn streamed<T: Float>(pass: &Pass<'_, T>, gaps: &Gaps<T>) -> Outcome<Option<Self>> {
+    fn streamed<T: Float>(pass: &Pass<'_, T>, unstored: &Unstored<T>) -> Outcome<Option<Self>> {
         let (mut largest, mut stored) = (f64::NEG_INFINITY, 0);
         let takes_chunks = pass(&mut |values| {
             largest = larger(largest, largest_of(values));
@@ -44,20 +44,20 @@ impl Exponentials {
         if !takes_chunks {
             return Ok(None);
         }
-        Ok(Self::of_largest(largest, counted(gaps, stored)?, |largest| {
+        Ok(Self::of_largest(largest, counted(unstored, stored)?, |largest| {
             let mut sum = Total::default();
             pass(&mut |values| Accumulator::<f64>::merge(&mut sum, &sum_of(values, largest))).then_some(sum)
         }))
     }
 
     /// Computes the sum from the largest stored element and from unstored positions; `None` if a value is missing.
-    fn of_largest(stored: f64, gaps: Option<(f64, u128)>, sum_of: impl Fn(f64) -> Option<Total>) -> Option<Self> {
-        let largest = gaps.map_or(stored, |(fill, _)| larger(stored, fill));
+    fn of_largest(stored: f64, unstored: Option<(f64, u128)>, sum_of: impl Fn(f64) -> Option<Total>) -> Option<Self> {
+        let largest = unstored.map_or(stored, |(fill, _)| larger(stored, fill));
         if !largest.is_finite() {
             return Some(Exponentials { largest, sum: f64::NAN });
         }
         let mut sum = sum_of(largest)?;
-        if let Some((fill, count)) = gaps {
+        if let Some((fill, count)) = unstored {
             sum.add_times(exp(fill - largest), count);
         }
         Some(Exponentials { largest, sum: f64::mean_of(&sum, 1) })
@@ -93,9 +93,9 @@ fn sum_of<T: Float>(values: &[T], largest: f64) -> Total {
 }
 
 /// Returns the fill and the number of unstored positions, if they count, for a group with `stored` entries.
-fn counted<T: Float>(gaps: &Gaps<T>, stored: usize) -> Outcome<Option<(f64, u128)>> {
-    let counted = gaps.fill.map(|fill| (fill.to_f64(), gaps.count(stored))).filter(|&(_, count)| count > 0);
-    match counted.is_some_and(|(fill, _)| fill.is_finite()) && gaps.extent == u128::MAX {
+fn counted<T: Float>(unstored: &Unstored<T>, stored: usize) -> Outcome<Option<(f64, u128)>> {
+    let counted = unstored.fill.map(|fill| (fill.to_f64(), unstored.count(stored))).filter(|&(_, count)| count > 0);
+    match counted.is_some_and(|(fill, _)| fill.is_finite()) && unstored.extent == u128::MAX {
         true => Err(GroupError::Uncountable),
         false => Ok(counted),
     }
@@ -125,8 +125,8 @@ impl<T: Float> Holistic<T> for LogSumExp {
         Exponentials::of(group).map(Exponentials::logarithm)
     }
 
-    fn of_streamed(&self, pass: &Pass<'_, T>, gaps: &Gaps<T>) -> Outcome<Option<T>> {
-        Ok(Exponentials::streamed(pass, gaps)?.map(Exponentials::logarithm))
+    fn of_streamed(&self, pass: &Pass<'_, T>, unstored: &Unstored<T>) -> Outcome<Option<T>> {
+        Ok(Exponentials::streamed(pass, unstored)?.map(Exponentials::logarithm))
     }
 }
 

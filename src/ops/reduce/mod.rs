@@ -75,8 +75,8 @@ use crate::base::axes::Axes;
 use crate::base::error::{Error, Result};
 use crate::base::shape::{Shape, unravel};
 use crate::element::Element;
-use crate::kernels::fold::{Fold, fold_gaps};
-use crate::kernels::group::{AllGaps, Gaps};
+use crate::kernels::fold::{Fold, fold_unstored};
+use crate::kernels::group::{Unstored, UnstoredByGroup};
 use crate::kernels::holistic::{Gradient, Group, GroupGradient, Holistic};
 use crate::kernels::op::{GroupError, Refused};
 use crate::ops::operand::{ErasedOperand, ErasedResult, Operand};
@@ -92,10 +92,10 @@ fn fold<X: Operand, F: Fold<X::Elem>>(x: &X, op: F, axes: &Axes) -> Result<X::Re
 /// Computes a fold of the entries of a tensor.
 fn fold_entries<T: Element, F: Fold<T>>(x: &Entries<'_, T>, op: F, axes: &Axes) -> Result<Erased<F::Out>> {
     let reduction = Reduction::new(x.pattern.shape(), axes)?;
-    let (gaps, extents) = (x.gaps(&reduction), x.extents(&reduction)?);
-    let of = |extent| fold_gaps(op, &Gaps { extent, ..gaps });
+    let (unstored, extents) = (x.unstored(&reduction), x.extents(&reduction)?);
+    let of = |extent| fold_unstored(op, &Unstored { extent, ..unstored });
     let fill = Fill::new(op.name(), &reduction, x.most(), extents.as_deref(), &of)?;
-    let (pattern, values) = fold_values(x, op, &reduction, &AllGaps { gaps, extents: extents.as_deref() })?;
+    let (pattern, values) = fold_values(x, op, &reduction, &UnstoredByGroup { unstored, extents: extents.as_deref() })?;
     fill.complete(pattern, values, F::Out::ZERO)
 }
 
@@ -105,13 +105,13 @@ fn fold_values<T: Element, F: Fold<T>>(
     x: &Entries<'_, T>,
     op: F,
     reduction: &Reduction,
-    gaps: &AllGaps<'_, T>,
+    unstored: &UnstoredByGroup<'_, T>,
 ) -> Result<(AnyPattern, Vec<F::Out>)> {
     #[cfg(feature = "lazy")]
     if let Some(stream) = x.stream {
-        return streamed::fold(x, stream, op, reduction, &gaps.gaps);
+        return streamed::fold(x, stream, op, reduction, &unstored.unstored);
     }
-    sparse::fold(x, op, reduction, gaps)
+    sparse::fold(x, op, reduction, unstored)
 }
 
 /// Computes a holistic reduction over some axes.
@@ -137,15 +137,16 @@ fn reduce_entries<T: Element, H: Holistic<T>>(x: &Entries<'_, T>, op: H, axes: &
     if op.numbers_positions() {
         check_countable(op.name(), &reduction)?;
     }
-    let (gaps, extents) = (x.gaps(&reduction), x.extents(&reduction)?);
+    let (unstored, extents) = (x.unstored(&reduction), x.extents(&reduction)?);
     let unseen = op.of_no_entry().map_err(|fault| refused(op.name(), fault, &reduction, None))?;
-    let of = |extent| match gaps.fill {
-        Some(_) => op.of(&Group { stored: &[], gaps: Gaps { extent, ..gaps }, position: &|_| 0 }, &mut op.scratch()),
+    let of = |extent| match unstored.fill {
+        Some(_) => op
+            .of(&Group { stored: &[], unstored: Unstored { extent, ..unstored }, position: &|_| 0 }, &mut op.scratch()),
         None => Ok(unseen),
     };
     let fill = Fill::new(op.name(), &reduction, x.most(), extents.as_deref(), &of)?;
-    let gaps = AllGaps { gaps, extents: extents.as_deref() };
-    let (pattern, values) = reduce_values(x, op, &reduction, &gaps, unseen)?;
+    let unstored = UnstoredByGroup { unstored, extents: extents.as_deref() };
+    let (pattern, values) = reduce_values(x, op, &reduction, &unstored, unseen)?;
     fill.complete(pattern, values, unseen)
 }
 
@@ -155,14 +156,14 @@ fn reduce_values<T: Element, H: Holistic<T>>(
     x: &Entries<'_, T>,
     op: H,
     reduction: &Reduction,
-    gaps: &AllGaps<'_, T>,
+    unstored: &UnstoredByGroup<'_, T>,
     unseen: H::Out,
 ) -> Result<(AnyPattern, Vec<H::Out>)> {
     #[cfg(feature = "lazy")]
     if let Some(stream) = x.stream {
-        return streamed::holistic(x, stream, op, reduction, &gaps.gaps, unseen);
+        return streamed::holistic(x, stream, op, reduction, &unstored.unstored, unseen);
     }
-    sparse::holistic(x, op, reduction, gaps, unseen)
+    sparse::holistic(x, op, reduction, unstored, unseen)
 }
 
 /// Computes the gradient of a holistic reduction.

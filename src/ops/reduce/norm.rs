@@ -190,7 +190,7 @@ impl Op for NormShares {
 fn total<T: Float, A: Accumulator<T>>(group: &Group<'_, T>) -> A {
     let mut total = A::default();
     total.add_slice(group.stored);
-    if let (Some(fill), count @ 1..) = (group.gaps.fill, group.gaps.count(group.stored.len())) {
+    if let (Some(fill), count @ 1..) = (group.unstored.fill, group.unstored.count(group.stored.len())) {
         total.add_times(fill, count);
     }
     total
@@ -211,9 +211,9 @@ impl<T: Float> Holistic<T> for NormShares {
         match self.0 {
             NormOrder::One => Ok((0.0, 0)),
             NormOrder::Two => {
-                let has_gaps = group.gaps.count(group.stored.len()) > 0;
-                let counts = has_gaps && group.gaps.fill.is_some_and(<Two as Finish<T>>::counts);
-                match counts && group.gaps.extent == u128::MAX {
+                let has_unstored = group.unstored.count(group.stored.len()) > 0;
+                let counts = has_unstored && group.unstored.fill.is_some_and(<Two as Finish<T>>::counts);
+                match counts && group.unstored.extent == u128::MAX {
                     true => Err(GroupError::Uncountable),
                     false => Ok((total::<T, Squares>(group).root(), 0)),
                 }
@@ -222,9 +222,12 @@ impl<T: Float> Holistic<T> for NormShares {
                 let Greatest(greatest) = total(group);
                 let is_greatest = |value: T| value.to_f64().abs() == greatest;
                 let stored = group.stored.iter().filter(|&&value| is_greatest(value)).count();
-                let gaps =
-                    if group.gaps.fill.is_some_and(is_greatest) { group.gaps.count(group.stored.len()) } else { 0 };
-                Ok((greatest, stored as u128 + gaps))
+                let unstored = if group.unstored.fill.is_some_and(is_greatest) {
+                    group.unstored.count(group.stored.len())
+                } else {
+                    0
+                };
+                Ok((greatest, stored as u128 + unstored))
             }
         }
     }

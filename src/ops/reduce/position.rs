@@ -7,7 +7,7 @@ use crate::base::axes::Axes;
 use crate::base::error::Result;
 use crate::element::{Float, Interleaved, Known, Real};
 use crate::kernels::extreme::extremes_interleaved;
-use crate::kernels::group::Gaps;
+use crate::kernels::group::Unstored;
 use crate::kernels::holistic::{Group, Holistic};
 use crate::kernels::op::{GroupError, Op, Outcome};
 use crate::ops::op;
@@ -53,13 +53,13 @@ impl<T: Real> Holistic<T> for ExtremePosition {
         &self,
         values: &[T],
         runs: &Interleaved,
-        gaps: &Gaps<T>,
+        unstored: &Unstored<T>,
         position: &(dyn Fn(usize) -> u128 + Sync),
         blank: u64,
     ) -> Known<u64> {
         let (found, are_known) = match self.is_greatest {
-            true => extremes_interleaved::<true, T>(values, runs, gaps),
-            false => extremes_interleaved::<false, T>(values, runs, gaps),
+            true => extremes_interleaved::<true, T>(values, runs, unstored),
+            false => extremes_interleaved::<false, T>(values, runs, unstored),
         };
         (from_fn(|run| if are_known[run] { position(found[run].1) as u64 } else { blank }), are_known)
     }

@@ -4,7 +4,7 @@ use super::{group_gradient, holistic};
 use crate::base::axes::Axes;
 use crate::base::error::Result;
 use crate::element::{Element, Float, ProductFactor, Real, Ring};
-use crate::kernels::group::Gaps;
+use crate::kernels::group::Unstored;
 use crate::kernels::holistic::{Group, GroupGradient, Holistic};
 use crate::kernels::op::{GroupError, Op, Outcome};
 use crate::kernels::prod::{Between, ProductTree, others};
@@ -29,12 +29,12 @@ fn counted<T: Element, F: ProductFactor>(skips_nan: bool, factor: impl Fn(T) -> 
 }
 
 /// Returns the unstored positions of a group as factors, or a fault if the group has too many positions.
-fn gaps_of<T: Element, F>(group: &Group<'_, T>, factor: impl Fn(T) -> F) -> Outcome<Between<F>> {
-    let Gaps { fill, extent } = group.gaps;
+fn unstored_factors<T: Element, F>(group: &Group<'_, T>, factor: impl Fn(T) -> F) -> Outcome<Between<F>> {
+    let Unstored { fill, extent } = group.unstored;
     if extent == u128::MAX {
         return Err(GroupError::Uncountable);
     }
-    Ok(Between { fill: fill.map(factor), count: group.gaps.count(group.stored.len()), extent })
+    Ok(Between { fill: fill.map(factor), count: group.unstored.count(group.stored.len()), extent })
 }
 
 impl<T: Ring> Holistic<T> for Prod {
@@ -56,7 +56,8 @@ impl<T: Ring> Holistic<T> for Prod {
     fn of(&self, group: &Group<'_, T>, scratch: &mut Self::Scratch) -> Outcome<T::Sum> {
         let factor = counted(self.skips_nan, T::factor);
         let entry = |within: usize| factor(group.stored[within]);
-        let found = T::product_of(scratch.of(group.stored.len(), group.position, entry, gaps_of(group, factor)?));
+        let found =
+            T::product_of(scratch.of(group.stored.len(), group.position, entry, unstored_factors(group, factor)?));
         let found = found.ok_or(GroupError::Overflow(T::Sum::DTYPE.name()))?;
         // The product of unstored positions only is a fill, whose zero does not have a sign.
         Ok(if group.stored.is_empty() { found.as_implicit() } else { found })
@@ -83,7 +84,7 @@ impl<T: Real, G: Float> GroupGradient<T, G> for ProdShares {
             let share = G::product_of(others.times(gradient.factor())).unwrap_or(G::NAN);
             received[within] = if self.skips_nan && group.stored[within].isnan() { G::ZERO } else { share };
         };
-        Ok(others(group.stored.len(), at, gaps_of(group, factor)?, give)?)
+        Ok(others(group.stored.len(), at, unstored_factors(group, factor)?, give)?)
     }
 }
 

@@ -4,7 +4,7 @@ use super::{gradient, holistic};
 use crate::base::axes::Axes;
 use crate::base::error::{Error, Result};
 use crate::element::{Float, Real};
-use crate::kernels::group::Gaps;
+use crate::kernels::group::Unstored;
 use crate::kernels::holistic::{Gradient, GradientInputs, Group, Holistic};
 use crate::kernels::median::{MedianGradient, MedianQuery, RankWeights, ShareRule, give, median_of_one};
 use crate::kernels::op::{Op, Outcome};
@@ -138,12 +138,12 @@ impl<T: Real> Holistic<T> for QuantileRanks {
         Ok(median_of_one(value))
     }
 
-    fn of_streamed(&self, pass: &Pass<'_, T>, gaps: &Gaps<T>) -> Outcome<Option<T::Median>> {
-        self.question().streamed(pass, gaps)
+    fn of_streamed(&self, pass: &Pass<'_, T>, unstored: &Unstored<T>) -> Outcome<Option<T::Median>> {
+        self.question().streamed(pass, unstored)
     }
 
-    fn middles(&self, gap: Option<T>) -> Option<Box<dyn RankSearch>> {
-        let middles = Middles { rule: self.rule, skips_nan: self.skips_nan, gap };
+    fn middles(&self, implicit: Option<T>) -> Option<Box<dyn RankSearch>> {
+        let middles = Middles { rule: self.rule, skips_nan: self.skips_nan, implicit };
         matches!(self.rule, Rule::Middle(_)).then(|| Box::new(middles) as Box<dyn RankSearch>)
     }
 

@@ -19,9 +19,9 @@ use crate::convert::{check_result, dense_array, dense_bytes};
 use crate::element::{Element, Real, without_sign};
 use crate::kernels::extreme::missing;
 use crate::kernels::gather::Plain;
-use crate::kernels::group::{Gaps, Groups};
+use crate::kernels::group::{Groups, Unstored};
 use crate::kernels::holistic::Group;
-use crate::kernels::ranked::{self, Direction, GAP, NOTHING, Ranked};
+use crate::kernels::ranked::{self, Direction, NOTHING, Ranked, UNSTORED};
 use crate::kernels::sort;
 use crate::ops::operand::{ErasedOperand, ErasedResult, Operand, all_cells};
 use crate::pattern::{AnyPattern, AxisCoords, by_slices, of_width};
@@ -101,7 +101,7 @@ pub(super) fn rank_backward<X: Operand<Elem: Real>, U: Operand>(
 /// The element at each rank of the groups of a sparse operand that hold an entry.
 struct Ranks {
     pattern: AnyPattern,
-    /// An entry of the operand per rank, or [`GAP`], or [`NOTHING`].
+    /// An entry of the operand per rank, or [`UNSTORED`], or [`NOTHING`].
     ranked: Vec<Ranked>,
 }
 
@@ -123,7 +123,7 @@ fn sparse<T: Real, U: Plain>(
     };
     let value = |entry| match entry {
         NOTHING => of(None),
-        GAP => of(Some((own, u64::MAX))),
+        UNSTORED => of(Some((own, u64::MAX))),
         entry => of(Some((x.values[entry], position(entry)))),
     };
     let values = threads::map(&ranks.ranked, 3000, value)?;
@@ -184,8 +184,8 @@ impl Ranks {
         let width = x.pattern.width_for(&ranking.shape);
         let bytes = ranking.shape.rank() * width.bytes() + size_of::<T>() + 2 * size_of::<Ranked>();
         guard::<u8>("the ranked entries", total.saturating_mul(bytes as u128), limit, "use a smaller k")?;
-        let gaps = Gaps { fill: x.fill, extent: reduction.extent() };
-        let part = |part| rank_groups(x, &groups, gaps, ranking, part, size);
+        let unstored = Unstored { fill: x.fill, extent: reduction.extent() };
+        let part = |part| rank_groups(x, &groups, unstored, ranking, part, size);
         let picoseconds = 30_000 * (1 + x.values.len() / groups.len().max(1));
         let ranked = threads::map_parts(groups.len(), picoseconds, 0, part);
         let ranked = alloc::concat(ranked.into_iter().collect::<Allocated<Vec<_>>>()?)?;
@@ -242,7 +242,7 @@ impl Sizes<'_> {
 fn rank_groups<T: Real>(
     x: &Entries<'_, T>,
     groups: &Groups,
-    gaps: Gaps<T>,
+    unstored: Unstored<T>,
     ranking: &Ranking,
     part: Range<usize>,
     size: impl Fn(usize) -> usize,
@@ -253,8 +253,8 @@ fn rank_groups<T: Real>(
         let (own, others) = slots.split_at_mut(size(group));
         let position = |within| x.pattern.coord(groups.entry(group, within), ranking.axis) as u128;
         let stored = groups.values(group, x.values, &mut scratch)?;
-        ranked::rank(&Group { stored, gaps, position: &position }, ranking.direction, own)?;
-        own.iter_mut().filter(|slot| **slot < GAP).for_each(|slot| *slot = groups.entry(group, *slot));
+        ranked::rank(&Group { stored, unstored, position: &position }, ranking.direction, own)?;
+        own.iter_mut().filter(|slot| **slot < UNSTORED).for_each(|slot| *slot = groups.entry(group, *slot));
         slots = others;
     }
     Ok(all)

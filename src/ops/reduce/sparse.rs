@@ -11,7 +11,7 @@ use crate::base::index::capped_product;
 use crate::base::threads;
 use crate::element::{Element, without_sign};
 use crate::kernels::fold::{Fold, fold_groups, fold_singly};
-use crate::kernels::group::{AllGaps, Groups};
+use crate::kernels::group::{Groups, UnstoredByGroup};
 use crate::kernels::holistic::{
     Gradient, Group, GroupGradient, Holistic, give_apart, next_of, reduce_groups, share_among_entries, share_singly,
 };
@@ -32,7 +32,7 @@ pub(super) fn fold<T: Element, F: Fold<T>>(
     x: &Entries<'_, T>,
     op: F,
     reduction: &Reduction,
-    gaps: &AllGaps<'_, T>,
+    unstored: &UnstoredByGroup<'_, T>,
 ) -> Result<(AnyPattern, Vec<F::Out>)> {
     if reduction.is_elementwise() {
         let values =
@@ -46,15 +46,15 @@ pub(super) fn fold<T: Element, F: Fold<T>>(
     } else {
         GroupRule::new(x.pattern, reduction)?
     };
-    if let Some((pattern, values)) = fold_faster(x, op, reduction, gaps, &meeting)? {
+    if let Some((pattern, values)) = fold_faster(x, op, reduction, unstored, &meeting)? {
         return Ok((kept_cells(x.pattern, reduction, pattern)?, values));
     }
     let ReductionPlan { pattern, groups } = match x.pattern.memo() {
         Some(_) => ReductionPlan::new(x.pattern, reduction)?,
         None => ReductionPlan::of(x.pattern, reduction, meeting)?,
     };
-    let extents = each_extent(&pattern, reduction, gaps.extents)?;
-    let values = fold_groups(op, &groups, x.values, &AllGaps { extents: extents.as_deref(), ..*gaps });
+    let extents = each_extent(&pattern, reduction, unstored.extents)?;
+    let values = fold_groups(op, &groups, x.values, &UnstoredByGroup { extents: extents.as_deref(), ..*unstored });
     Ok((pattern, values.map_err(|refusal| refused_group(x.pattern, op.name(), refusal, reduction, &groups))?))
 }
 
@@ -63,13 +63,13 @@ fn fold_faster<T: Element, F: Fold<T>>(
     x: &Entries<'_, T>,
     op: F,
     reduction: &Reduction,
-    &AllGaps { ref gaps, extents }: &AllGaps<'_, T>,
+    &UnstoredByGroup { ref unstored, extents }: &UnstoredByGroup<'_, T>,
     meeting: &GroupRule<'_>,
 ) -> Result<Option<(AnyPattern, Vec<F::Out>)>> {
     let coords = match meeting {
         GroupRule::Lanes(offsets) => {
             let reduce = |first: usize, offsets: &[usize], results: &mut [F::Out]| {
-                op.lanes(offsets, x.values, gaps, results).map_err(|refusal| {
+                op.lanes(offsets, x.values, unstored, results).map_err(|refusal| {
                     let refusal = Refused { group: first + refusal.group, ..refusal };
                     refused_at(op.name(), refusal, reduction, reduction.kept_lengths())
                 })
@@ -83,7 +83,7 @@ fn fold_faster<T: Element, F: Fold<T>>(
     let inner = || reduction.place_of_labels().map_or(1, |place| capped_product(&lengths[place + 1..]));
     let extents = extents.map(|extents| (extents, inner()));
     let kept = KeptAxes { coords, lengths, lead, in_runs, extents };
-    let Some(StoredCells { coords, results }) = op.by_coords(&kept, x.values, gaps)? else { return Ok(None) };
+    let Some(StoredCells { coords, results }) = op.by_coords(&kept, x.values, unstored)? else { return Ok(None) };
     Ok(Some((of_coords(x.pattern, reduction, coords, results.len())?, results)))
 }
 
@@ -92,7 +92,7 @@ pub(super) fn holistic<T: Element, H: Holistic<T>>(
     x: &Entries<'_, T>,
     op: H,
     reduction: &Reduction,
-    gaps: &AllGaps<'_, T>,
+    unstored: &UnstoredByGroup<'_, T>,
     unseen: H::Out,
 ) -> Result<(AnyPattern, Vec<H::Out>)> {
     if reduction.is_elementwise() {
@@ -107,9 +107,9 @@ pub(super) fn holistic<T: Element, H: Holistic<T>>(
     }
     let ReductionPlan { pattern, groups } = ReductionPlan::new(x.pattern, reduction)?;
     let position = |entry: usize| position_in_group(x.pattern, reduction, entry);
-    let extents = each_extent(&pattern, reduction, gaps.extents)?;
-    let gaps = AllGaps { extents: extents.as_deref(), ..*gaps };
-    let values = reduce_groups(op, &groups, x.values, &gaps, &position, unseen);
+    let extents = each_extent(&pattern, reduction, unstored.extents)?;
+    let unstored = UnstoredByGroup { extents: extents.as_deref(), ..*unstored };
+    let values = reduce_groups(op, &groups, x.values, &unstored, &position, unseen);
     Ok((pattern, values.map_err(|refusal| refused_group(x.pattern, op.name(), refusal, reduction, &groups))?))
 }
 
@@ -129,8 +129,8 @@ pub(crate) fn gradient<T: Element, G: Element, H: Gradient<T, G>>(
         share_singly(op, &mut next_of(x.values.iter().copied()), upstream.at_entries(x.pattern)?)
             .map_err(|refusal| refused_entry(x.pattern, op.name(), refusal, &reduction))?
     } else {
-        by_groups(x, op.name(), upstream, &reduction, &|groups, gaps, gradients, position| {
-            share_among_entries(op, groups, x.values, gaps, gradients, position)
+        by_groups(x, op.name(), upstream, &reduction, &|groups, unstored, gradients, position| {
+            share_among_entries(op, groups, x.values, unstored, gradients, position)
         })?
     };
     Ok(Tensor::from_valid(x.pattern.clone(), values, G::ZERO))
@@ -138,7 +138,8 @@ pub(crate) fn gradient<T: Element, G: Element, H: Gradient<T, G>>(
 
 /// A function that computes the gradients of the entries. Its arguments are the groups, their unstored positions, their
 /// gradients, and a function for the position of an entry in its group.
-type Give<'a, T, G> = dyn Fn(&Groups, &AllGaps<'_, T>, &[G], &(dyn Fn(usize) -> u128 + Sync)) -> Outcomes<Vec<G>> + 'a;
+type Give<'a, T, G> =
+    dyn Fn(&Groups, &UnstoredByGroup<'_, T>, &[G], &(dyn Fn(usize) -> u128 + Sync)) -> Outcomes<Vec<G>> + 'a;
 
 /// Computes the gradients of the entries by `give`, from the gradients of the groups.
 fn by_groups<T: Element, G: Element>(
@@ -151,9 +152,9 @@ fn by_groups<T: Element, G: Element>(
     let ReductionPlan { pattern, groups } = ReductionPlan::new(x.pattern, reduction)?;
     let position = |entry: usize| position_in_group(x.pattern, reduction, entry);
     let extents = each_extent(&pattern, reduction, x.extents(reduction)?.as_deref())?;
-    let gaps = AllGaps { gaps: x.gaps(reduction), extents: extents.as_deref() };
+    let unstored = UnstoredByGroup { unstored: x.unstored(reduction), extents: extents.as_deref() };
     let gradients = upstream.at_entries(&pattern)?;
-    give(&groups, &gaps, &gradients, &position)
+    give(&groups, &unstored, &gradients, &position)
         .map_err(|refusal| refused_group(x.pattern, operation, refusal, reduction, &groups))
 }
 
@@ -180,8 +181,8 @@ pub(crate) fn group_gradient<T: Element, G: Element, A: GroupGradient<T, G>>(
             .map_err(|fault| refused(op.name(), fault, &reduction, None))?;
         received
     } else {
-        by_groups(x, op.name(), upstream, &reduction, &|groups, gaps, gradients, position| {
-            give_apart(op, groups, x.values, gaps, gradients, position)
+        by_groups(x, op.name(), upstream, &reduction, &|groups, unstored, gradients, position| {
+            give_apart(op, groups, x.values, unstored, gradients, position)
         })?
     };
     Ok(Tensor::from_valid(x.pattern.clone(), values, G::ZERO))

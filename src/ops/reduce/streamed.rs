@@ -6,8 +6,8 @@ use crate::base::alloc;
 use crate::base::error::{Error, Result};
 use crate::base::shape::saturating_product;
 use crate::element::Element;
-use crate::kernels::fold::{Fold, gaps_state};
-use crate::kernels::group::Gaps;
+use crate::kernels::fold::{Fold, unstored_state};
+use crate::kernels::group::Unstored;
 use crate::kernels::holistic::{Group, Holistic};
 use crate::kernels::op::Op;
 use crate::kernels::partial::state_of;
@@ -37,12 +37,12 @@ pub(super) fn fold<T: Element, F: Fold<T>>(
     stream: ValueStream<'_, T>,
     op: F,
     reduction: &Reduction,
-    gaps: &Gaps<T>,
+    unstored: &Unstored<T>,
 ) -> Result<(AnyPattern, Vec<F::Out>)> {
     match stream.states {
-        None => of_pieces(x, stream.values, op, reduction, gaps),
+        None => of_pieces(x, stream.values, op, reduction, unstored),
         Some(States::Ranked(_)) => Err(without_chunks(op)),
-        Some(States::Found(found)) => of_states(x, found, op, reduction, gaps),
+        Some(States::Found(found)) => of_states(x, found, op, reduction, unstored),
     }
 }
 
@@ -52,18 +52,20 @@ fn of_pieces<T: Element, F: Fold<T>>(
     source: &dyn ValueSource<T>,
     op: F,
     reduction: &Reduction,
-    gaps: &Gaps<T>,
+    unstored: &Unstored<T>,
 ) -> Result<(AnyPattern, Vec<F::Out>)> {
     let ReductionPlan { pattern, groups } = match source.is_streamed() {
-        true if saturating_product(reduction.kept_lengths()) != 1 => return of_cells(x, source, op, reduction, gaps),
+        true if saturating_product(reduction.kept_lengths()) != 1 => {
+            return of_cells(x, source, op, reduction, unstored);
+        }
         // The only entry represents the only output element, for any kept axes.
         true => ReductionPlan::new(x.pattern, reduction)?,
         false => cells(x.pattern, op, reduction)?,
     };
     let offsets = groups.offsets().ok_or_else(|| without_chunks(op))?;
     let found = match source.is_streamed() {
-        true => fold_streamed(op, source, gaps).map(|found| found.map(|found| vec![found])),
-        false => fold_of_chunks(op, offsets, source, gaps),
+        true => fold_streamed(op, source, unstored).map(|found| found.map(|found| vec![found])),
+        false => fold_of_chunks(op, offsets, source, unstored),
     };
     let found = found.map_err(|refusal| refused_group(x.pattern, op.name(), refusal, reduction, &groups))?;
     Ok((pattern, found.ok_or_else(|| without_chunks(op))?))
@@ -75,10 +77,10 @@ fn of_cells<T: Element, F: Fold<T>>(
     source: &dyn ValueSource<T>,
     op: F,
     reduction: &Reduction,
-    gaps: &Gaps<T>,
+    unstored: &Unstored<T>,
 ) -> Result<(AnyPattern, Vec<F::Out>)> {
     let lengths = reduction.kept_lengths();
-    let found = fold_cells(op, (reduction.kept(), lengths), source, gaps)
+    let found = fold_cells(op, (reduction.kept(), lengths), source, unstored)
         .map_err(|refusal| refused_at(op.name(), refusal, reduction, lengths))?;
     let (cells, values) = found.ok_or_else(|| without_chunks(op))?;
     Ok((of_numbers(x.pattern, reduction, &cells)?, values))
@@ -90,7 +92,7 @@ fn of_states<T: Element, F: Fold<T>>(
     found: &[(u64, &[u8])],
     op: F,
     reduction: &Reduction,
-    gaps: &Gaps<T>,
+    unstored: &Unstored<T>,
 ) -> Result<(AnyPattern, Vec<F::Out>)> {
     let wrong =
         || Error::Argument { operation: op.name(), why: "the accumulators from other workers are invalid".into() };
@@ -101,9 +103,9 @@ fn of_states<T: Element, F: Fold<T>>(
     let mut values = alloc::with_capacity(found.len())?;
     for (group, &(count, state)) in found.iter().enumerate() {
         let count = usize::try_from(count).map_err(|_| wrong())?;
-        let mut all = gaps_state(op, count, gaps);
+        let mut all = unstored_state(op, count, unstored);
         op.merge(&mut all, &state_of(op, state).ok_or_else(wrong)?);
-        let value = op.finish(&all, gaps.positions(count)).map_err(|fault| fault.of(group));
+        let value = op.finish(&all, unstored.positions(count)).map_err(|fault| fault.of(group));
         values.push(value.map_err(|refusal| refused_group(x.pattern, op.name(), refusal, reduction, &groups))?);
     }
     Ok((pattern, values))
@@ -115,12 +117,12 @@ pub(super) fn holistic<T: Element, H: Holistic<T>>(
     stream: ValueStream<'_, T>,
     op: H,
     reduction: &Reduction,
-    gaps: &Gaps<T>,
+    unstored: &Unstored<T>,
     unseen: H::Out,
 ) -> Result<(AnyPattern, Vec<H::Out>)> {
     match stream.states {
         Some(States::Ranked(found)) => of_ranks(x, found, op, reduction, unseen),
-        _ => of_groups(x, stream.values, op, reduction, gaps, unseen),
+        _ => of_groups(x, stream.values, op, reduction, unstored, unseen),
     }
 }
 
@@ -152,16 +154,16 @@ fn of_groups<T: Element, H: Holistic<T>>(
     source: &dyn ValueSource<T>,
     op: H,
     reduction: &Reduction,
-    gaps: &Gaps<T>,
+    unstored: &Unstored<T>,
     blank: H::Out,
 ) -> Result<(AnyPattern, Vec<H::Out>)> {
     if source.is_streamed() {
-        return holistic_streamed(x, source, op, reduction, gaps);
+        return holistic_streamed(x, source, op, reduction, unstored);
     }
     let ReductionPlan { pattern, groups } = cells(x.pattern, op, reduction)?;
     let offsets = groups.offsets().ok_or_else(|| without_chunks(op))?;
     let position = |entry: usize| position_in_group(x.pattern, reduction, entry);
-    let found = reduce_of_chunks(op, offsets, source, gaps, &position, blank);
+    let found = reduce_of_chunks(op, offsets, source, unstored, &position, blank);
     let found = found.map_err(|refusal| refused_group(x.pattern, op.name(), refusal, reduction, &groups))?;
     Ok((pattern, found.ok_or_else(|| without_chunks(op))?))
 }
@@ -172,11 +174,11 @@ fn holistic_streamed<T: Element, H: Holistic<T>>(
     source: &dyn ValueSource<T>,
     op: H,
     reduction: &Reduction,
-    gaps: &Gaps<T>,
+    unstored: &Unstored<T>,
 ) -> Result<(AnyPattern, Vec<H::Out>)> {
     let ReductionPlan { pattern, groups } = ReductionPlan::new(x.pattern, reduction)?;
     let found = op
-        .of_streamed(&|take| source.feed(0..usize::MAX, take), gaps)
+        .of_streamed(&|take| source.feed(0..usize::MAX, take), unstored)
         .map_err(|fault| refused_group(x.pattern, op.name(), fault.of(0), reduction, &groups))?;
     Ok((pattern, vec![found.ok_or_else(|| without_chunks(op))?]))
 }

@@ -101,12 +101,12 @@ impl<T: Element> Holistic<T> for SumShares {
         if !self.skips_nan {
             return if self.is_mean && count == u128::MAX { Err(GroupError::Uncountable) } else { Ok(count) };
         }
-        let are_gaps_nan = group.gaps.fill.is_some_and(T::isnan);
-        if self.is_mean && count == u128::MAX && !are_gaps_nan {
+        let is_fill_nan = group.unstored.fill.is_some_and(T::isnan);
+        if self.is_mean && count == u128::MAX && !is_fill_nan {
             return Err(GroupError::Uncountable);
         }
-        let gaps = if are_gaps_nan { group.gaps.count(group.stored.len()) } else { 0 };
-        Ok(count - gaps - group.stored.iter().filter(|value| value.isnan()).count() as u128)
+        let unstored = if is_fill_nan { group.unstored.count(group.stored.len()) } else { 0 };
+        Ok(count - unstored - group.stored.iter().filter(|value| value.isnan()).count() as u128)
     }
 }
 

@@ -6,8 +6,8 @@ use crate::base::alloc::Allocated;
 use crate::base::machine::in_wide_vectors;
 use crate::base::threads;
 use crate::element::{ABREAST, Accumulator, Element, Interleaved, Known, Ring, Saved};
-use crate::kernels::fold::{Fold, fold_lanes, gaps_state};
-use crate::kernels::group::Gaps;
+use crate::kernels::fold::{Fold, fold_lanes, unstored_state};
+use crate::kernels::group::Unstored;
 use crate::kernels::kept_axes::KeptAxes;
 use crate::kernels::op::{GroupError, Op, Outcome, Outcomes};
 use crate::kernels::output_bitmap::StoredCells;
@@ -143,15 +143,15 @@ impl<T: Ring, F: Finish<T>> Fold<T> for Totals<F> {
     }
 
     #[inline(always)]
-    fn of_interleaved(&self, values: &[T], runs: &Interleaved, gaps: &Gaps<T>) -> Known<F::Out> {
+    fn of_interleaved(&self, values: &[T], runs: &Interleaved, unstored: &Unstored<T>) -> Known<F::Out> {
         let (mut results, mut are_known) = ([F::Out::ZERO; ABREAST], [false; ABREAST]);
-        if F::SKIPS_NAN || !adds_nothing(gaps, gaps.positions(0)) {
+        if F::SKIPS_NAN || !adds_nothing(unstored, unstored.positions(0)) {
             return (results, are_known);
         }
         let (cells, are_held) = F::Total::cells_of(values, runs);
         for run in 0..ABREAST {
             if are_held[run]
-                && let Some(result) = F::finish_quickly(cells[run], gaps.positions(runs.sizes[run]))
+                && let Some(result) = F::finish_quickly(cells[run], unstored.positions(runs.sizes[run]))
             {
                 (results[run], are_known[run]) = (result, true);
             }
@@ -159,16 +159,16 @@ impl<T: Ring, F: Finish<T>> Fold<T> for Totals<F> {
         (results, are_known)
     }
 
-    fn lanes(&self, offsets: &[usize], values: &[T], gaps: &Gaps<T>, results: &mut [F::Out]) -> Outcomes<()> {
+    fn lanes(&self, offsets: &[usize], values: &[T], unstored: &Unstored<T>, results: &mut [F::Out]) -> Outcomes<()> {
         let is_quick = !F::SKIPS_NAN
             && Self::sums_slices::<T>()
-            && adds_nothing(gaps, gaps.positions(0))
+            && adds_nothing(unstored, unstored.positions(0))
             && short_lanes::are_short(offsets);
-        let slowly = |offsets: &[usize], results: &mut [F::Out]| fold_lanes(*self, offsets, values, gaps, results);
+        let slowly = |offsets: &[usize], results: &mut [F::Out]| fold_lanes(*self, offsets, values, unstored, results);
         if !is_quick {
             return slowly(offsets, results);
         }
-        let quickly = |pair, size| F::finish_quickly(F::Total::cell_of(pair), gaps.positions(size));
+        let quickly = |pair, size| F::finish_quickly(F::Total::cell_of(pair), unstored.positions(size));
         in_wide_vectors(
             #[inline(always)]
             || short_lanes::sums_of_lanes(offsets, values, results, F::Total::float_or_nan, quickly, slowly),
@@ -177,28 +177,33 @@ impl<T: Ring, F: Finish<T>> Fold<T> for Totals<F> {
 
     /// Avoids grouping the entries if there are few output elements. A sum that a small total does not hold is left to
     /// the groups.
-    fn by_coords(&self, kept: &KeptAxes<'_>, values: &[T], gaps: &Gaps<T>) -> Allocated<Option<StoredCells<F::Out>>> {
+    fn by_coords(
+        &self,
+        kept: &KeptAxes<'_>,
+        values: &[T],
+        unstored: &Unstored<T>,
+    ) -> Allocated<Option<StoredCells<F::Out>>> {
         if F::SKIPS_NAN {
             return Ok(None);
         }
         let start = Small::<F, T>::default();
         let finish = |number, [cell, more]: [Small<F, T>; 2], count, others: &[(usize, usize)]| {
-            let gaps = kept.gaps(gaps, number);
-            let positions = gaps.positions(count);
+            let unstored = kept.unstored(unstored, number);
+            let positions = unstored.positions(count);
             if others.is_empty()
                 && more == start
-                && adds_nothing(&gaps, positions)
+                && adds_nothing(&unstored, positions)
                 && let Some(result) = F::finish_quickly(cell, positions)
             {
                 return Ok(result);
             }
-            let mut state = gaps_state(*self, count, &gaps);
+            let mut state = unstored_state(*self, count, &unstored);
             state.sum.add_cell(cell);
             state.sum.add_cell(more);
             others.iter().for_each(|&(_, entry)| state.sum.add(values[entry]));
             self.finish(&state, positions)
         };
-        if Self::sums_slices::<T>() && gaps.fill.map_or(!F::DIVIDES, |fill| !fill.is_truthy()) {
+        if Self::sums_slices::<T>() && unstored.fill.map_or(!F::DIVIDES, |fill| !fill.is_truthy()) {
             // The number of entries of an output element does not matter here.
             let finish = |number, pairs: scatter_slices::Sum, others: &[_]| {
                 finish(number, pairs.map(F::Total::cell_of), 1, others)
@@ -224,6 +229,6 @@ impl<F> Totals<F> {
 }
 
 /// Returns whether the unstored positions of a group with `count` positions do not change a sum.
-fn adds_nothing<T: Element>(gaps: &Gaps<T>, count: u128) -> bool {
-    count != u128::MAX && gaps.fill.is_none_or(|fill| !fill.is_truthy())
+fn adds_nothing<T: Element>(unstored: &Unstored<T>, count: u128) -> bool {
+    count != u128::MAX && unstored.fill.is_none_or(|fill| !fill.is_truthy())
 }

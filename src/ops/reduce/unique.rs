@@ -54,17 +54,18 @@ use crate::ops::operand::Operand;
 #[doc(alias = "torch.unique")]
 pub fn unique<X: Operand<Elem: Real>>(x: &X) -> Result<(Vec<X::Elem>, Vec<u64>)> {
     let x = x.erased();
-    let (values, gaps) = (x.held_elements()?, x.gap());
-    let (fill, gaps) = gaps.map_or((X::Elem::ZERO, 0), |(fill, count)| (fill.as_implicit(), count));
-    let size = u64::try_from(gaps.saturating_add(values.len() as u128));
-    let gaps = size.map_err(|_| Error::Uncountable { operation: op::unique.name })? - values.len() as u64;
+    let (values, unstored) = (x.held_elements()?, x.implicit_with_count());
+    let (fill, unstored) = unstored.map_or((X::Elem::ZERO, 0), |(fill, count)| (fill.as_implicit(), count));
+    let size = u64::try_from(unstored.saturating_add(values.len() as u128));
+    let unstored = size.map_err(|_| Error::Uncountable { operation: op::unique.name })? - values.len() as u64;
     let mut sorted = threads::map(&values, 500, X::Elem::as_implicit)?;
     // Values that are equal in this order are bitwise identical.
     threads::sort(&mut sorted, |a, b| nan_last(*a, *b));
-    let place = if gaps > 0 { sorted.partition_point(|value| nan_last(*value, fill).is_lt()) } else { sorted.len() };
+    let place =
+        if unstored > 0 { sorted.partition_point(|value| nan_last(*value, fill).is_lt()) } else { sorted.len() };
     let (mut distinct, mut counts) = (Vec::new(), Vec::new());
     let below = sorted[..place].iter().map(|&value| (value, 1));
-    let counted = below.chain((gaps > 0).then_some((fill, gaps)));
+    let counted = below.chain((unstored > 0).then_some((fill, unstored)));
     for (value, count) in counted.chain(sorted[place..].iter().map(|&value| (value, 1))) {
         match (distinct.last(), counts.last_mut()) {
             (Some(&last), Some(counted)) if nan_last(last, value).is_eq() => *counted += count,

@@ -7,7 +7,7 @@ use crate::base::axes::Axes;
 use crate::base::error::Result;
 use crate::base::threads;
 use crate::element::{ABREAST, Accumulator, Float, Interleaved, Known, Real, Ring};
-use crate::kernels::group::Gaps;
+use crate::kernels::group::Unstored;
 use crate::kernels::holistic::{Gradient, Group, Holistic};
 use crate::kernels::op::{GroupError, Op, Outcome};
 use crate::kernels::passes::Pass;
@@ -150,14 +150,19 @@ fn squares_of<T: Ring>(values: &[T], skips_nan: bool, part: usize, mean: f64) ->
 
 impl<M: Float> Spread<M> {
     fn of<T: Ring>(group: &Group<'_, T>, skips_nan: bool, ddof: u64) -> Outcome<Self> {
-        let gaps = counted(&group.gaps, skips_nan, group.stored.len())?;
+        let unstored = counted(&group.unstored, skips_nan, group.stored.len())?;
         let squares = |part, mean| Some(squares_of(group.stored, skips_nan, part, mean));
-        let spread = Spread::of_sums(sum_of(group.stored, skips_nan), gaps, ddof, squares);
+        let spread = Spread::of_sums(sum_of(group.stored, skips_nan), unstored, ddof, squares);
         Ok(spread.expect("all values are there"))
     }
 
     /// Computes the statistics of values that are read again in each pass; `None` if a value is missing.
-    fn streamed<T: Ring>(pass: &Pass<'_, T>, gaps: &Gaps<T>, skips_nan: bool, ddof: u64) -> Outcome<Option<Self>> {
+    fn streamed<T: Ring>(
+        pass: &Pass<'_, T>,
+        unstored: &Unstored<T>,
+        skips_nan: bool,
+        ddof: u64,
+    ) -> Outcome<Option<Self>> {
         let (mut total, mut count, mut stored) = (T::Total::default(), 0, 0);
         let takes_chunks = pass(&mut |values| {
             let (more, numbers) = sum_of(values, skips_nan);
@@ -167,8 +172,8 @@ impl<M: Float> Spread<M> {
         if !takes_chunks {
             return Ok(None);
         }
-        let gaps = counted(gaps, skips_nan, stored)?;
-        Ok(Spread::of_sums((total, count), gaps, ddof, |part, mean| {
+        let unstored = counted(unstored, skips_nan, stored)?;
+        Ok(Spread::of_sums((total, count), unstored, ddof, |part, mean| {
             let mut squares = <f64 as Ring>::Total::default();
             let mut add = |values: &[T]| {
                 Accumulator::<f64>::merge(&mut squares, &squares_of(values, skips_nan, part, mean));
@@ -181,19 +186,19 @@ impl<M: Float> Spread<M> {
     /// of a part are missing.
     fn of_sums<T: Ring>(
         (mut total, mut count): (T::Total, u128),
-        gaps: Option<(T, u128)>,
+        unstored: Option<(T, u128)>,
         ddof: u64,
         squares_of: impl Fn(usize, f64) -> Option<<f64 as Ring>::Total>,
     ) -> Option<Self> {
-        if let Some((fill, gaps)) = gaps {
-            total.add_times(fill, gaps);
-            count += gaps;
+        if let Some((fill, unstored)) = unstored {
+            total.add_times(fill, unstored);
+            count += unstored;
         }
         let (mean, mut squares) = (T::wide_mean_of(&total, count), <f64 as Ring>::Total::default());
         for (part, mean) in mean.into_iter().enumerate().take(T::PARTS) {
             Accumulator::<f64>::merge(&mut squares, &squares_of(part, mean)?);
-            if let Some((fill, gaps @ 1..)) = gaps {
-                squares.add_times(square(fill, part, mean), gaps);
+            if let Some((fill, unstored @ 1..)) = unstored {
+                squares.add_times(square(fill, part, mean), unstored);
             }
         }
         let divisor = count.saturating_sub(ddof.into());
@@ -202,10 +207,10 @@ impl<M: Float> Spread<M> {
 }
 
 /// Returns the fill and the number of unstored positions that count, for a group with `stored` entries.
-fn counted<T: Ring>(gaps: &Gaps<T>, skips_nan: bool, stored: usize) -> Outcome<Option<(T, u128)>> {
-    let fill = gaps.fill.filter(|fill| !(skips_nan && fill.isnan()));
-    let counted = fill.map(|fill| (fill, gaps.count(stored)));
-    match counted.is_some_and(|(_, count)| count > 0) && gaps.extent == u128::MAX {
+fn counted<T: Ring>(unstored: &Unstored<T>, skips_nan: bool, stored: usize) -> Outcome<Option<(T, u128)>> {
+    let fill = unstored.fill.filter(|fill| !(skips_nan && fill.isnan()));
+    let counted = fill.map(|fill| (fill, unstored.count(stored)));
+    match counted.is_some_and(|(_, count)| count > 0) && unstored.extent == u128::MAX {
         true => Err(GroupError::Uncountable),
         false => Ok(counted),
     }
@@ -249,14 +254,14 @@ impl<T: Ring> Holistic<T> for Variance {
         &self,
         values: &[T],
         runs: &Interleaved,
-        gaps: &Gaps<T>,
+        unstored: &Unstored<T>,
         _: &(dyn Fn(usize) -> u128 + Sync),
         blank: T::Deviation,
     ) -> Known<T::Deviation> {
-        if gaps.fill.is_some_and(T::is_truthy) {
+        if unstored.fill.is_some_and(T::is_truthy) {
             return ([blank; ABREAST], [false; ABREAST]);
         }
-        T::quick_spreads_of(values, runs, runs.sizes.map(|size| gaps.positions(size)), self.ddof, self.is_root)
+        T::quick_spreads_of(values, runs, runs.sizes.map(|size| unstored.positions(size)), self.ddof, self.is_root)
     }
 
     fn of(&self, group: &Group<'_, T>, (): &mut ()) -> Outcome<T::Deviation> {
@@ -266,13 +271,13 @@ impl<T: Ring> Holistic<T> for Variance {
         })
     }
 
-    fn of_streamed(&self, pass: &Pass<'_, T>, gaps: &Gaps<T>) -> Outcome<Option<T::Deviation>> {
+    fn of_streamed(&self, pass: &Pass<'_, T>, unstored: &Unstored<T>) -> Outcome<Option<T::Deviation>> {
         Ok(match self.is_root {
             true => {
-                let spread = Spread::<f64>::streamed(pass, gaps, self.skips_nan, self.ddof)?;
+                let spread = Spread::<f64>::streamed(pass, unstored, self.skips_nan, self.ddof)?;
                 spread.map(|spread| T::Deviation::from_f64(spread.variance.sqrt()))
             }
-            false => Spread::streamed(pass, gaps, self.skips_nan, self.ddof)?.map(|spread| spread.variance),
+            false => Spread::streamed(pass, unstored, self.skips_nan, self.ddof)?.map(|spread| spread.variance),
         })
     }
 }

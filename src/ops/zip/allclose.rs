@@ -153,5 +153,6 @@ where
         Err(error) => return Err(error),
     };
     let apart = apart.erased();
-    Ok(!apart.held_elements()?.contains(&true) && apart.gap().is_none_or(|(apart, count)| !apart || count == 0))
+    Ok(!apart.held_elements()?.contains(&true)
+        && apart.implicit_with_count().is_none_or(|(apart, count)| !apart || count == 0))
 }

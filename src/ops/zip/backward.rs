@@ -72,8 +72,8 @@ impl<T: Float + Numeric> GradientSide<'_, T> {
         Ok((self.of_entries(received, gradients, &is_met)?, shape.clone()))
     }
 
-    fn counts_gaps(&self) -> bool {
-        self.own.counts_gaps() && self.other.counts_gaps()
+    fn counts_unstored(&self) -> bool {
+        self.own.counts_unstored() && self.other.counts_unstored()
     }
 
     /// Applies the block to each gradient and the elements of both operands.
@@ -89,7 +89,7 @@ impl<T: Float + Numeric> GradientSide<'_, T> {
     /// gradient only if the other operand has an element too. An entry without a partner receives the gradient of its
     /// own result, if that result exists. An array element without a partner does not have a result.
     fn of_entries(&self, received: Vec<T>, gradients: Vec<T>, is_met: &IsMet<'_>) -> Result<Vec<T>> {
-        let marks = if self.counts_gaps() { None } else { self.other.marks()? };
+        let marks = if self.counts_unstored() { None } else { self.other.marks()? };
         let Some(marks) = marks else { return Ok(received) };
         let alone = if self.own.is_sparse() { self.alone } else { None };
         let of_alone = |gradient: T| alone.filter(|_| gradient.is_truthy()).map_or(T::ZERO, |alone| alone(gradient));
@@ -103,14 +103,14 @@ impl<T: Float + Numeric> GradientSide<'_, T> {
     /// views, the positions are the entries of an operand that is not repeated: these are all positions of the result.
     fn positions(&self, upstream: &ErasedOperand<'_, T>, shape: &Shape) -> Result<Option<AnyPattern>> {
         let is_other_alike = !has_other_lengths(self.other.lengths(), shape);
-        if !self.counts_gaps() {
+        if !self.counts_unstored() {
             return match is_other_alike {
                 true => self.other.in_shape(shape)?.entries(),
                 false => Ok(None),
             };
         }
         let Some(entries) = upstream.entries()? else { return Ok(None) };
-        if gap_of(upstream).is_none() {
+        if nonzero_fill(upstream).is_none() {
             return Ok(Some(entries));
         }
         match is_other_alike {
@@ -129,12 +129,12 @@ impl<T: Float + Numeric> GradientSide<'_, T> {
         let received = self.received(&upstream.at_entries(at)?, &own, &other)?;
         let (mut totals, beside) = (GradientSums::new(pattern.nnz())?, BroadcastMatch::new(&pattern, at)?);
         totals.add_visited(|add| beside.visit(add), &received);
-        let gap = if self.counts_gaps() { gap_of(upstream) } else { None };
-        if let Some(gap) = gap {
-            let other = self.other.gap().map_or(T::ZERO, |(fill, _)| fill);
+        let implicit = if self.counts_unstored() { nonzero_fill(upstream) } else { None };
+        if let Some(implicit) = implicit {
+            let other = self.other.implicit_with_count().map_or(T::ZERO, |(fill, _)| fill);
             let (own, count) = (self.own.elements_of(self.own)?, pattern.nnz());
-            let of_gaps = self.received(&alloc::copies(gap, count)?, &own, &alloc::copies(other, count)?)?;
-            totals.add_times(&of_gaps, &beside.counts()?, occurrences(&pattern, shape));
+            let of_unstored = self.received(&alloc::copies(implicit, count)?, &own, &alloc::copies(other, count)?)?;
+            totals.add_times(&of_unstored, &beside.counts()?, occurrences(&pattern, shape));
         }
         totals.sums()
     }
@@ -226,8 +226,8 @@ fn every_entry<T: Element>(operand: &ErasedOperand<'_, T>) -> Result<AnyPattern>
 }
 
 /// Returns the value of an upstream gradient at unstored positions, if there are any and it is not zero.
-fn gap_of<G: Element>(upstream: &ErasedOperand<'_, G>) -> Option<G> {
-    upstream.gap().filter(|(fill, count)| fill.is_truthy() && *count > 0).map(|(fill, _)| fill)
+fn nonzero_fill<G: Element>(upstream: &ErasedOperand<'_, G>) -> Option<G> {
+    upstream.implicit_with_count().filter(|(fill, count)| fill.is_truthy() && *count > 0).map(|(fill, _)| fill)
 }
 
 /// The gradients of both operands of an operation.
@@ -355,7 +355,7 @@ fn chosen<T: Element, G: Float>(
     }
     let received = |at: &AnyPattern| Ok(given(upstream.at_entries(at)?, condition.beside_entries(at, shape)?)?);
     let sums = match upstream.entries()? {
-        Some(at) if gap_of(upstream).is_none() => {
+        Some(at) if nonzero_fill(upstream).is_none() => {
             let pattern = every_entry(own)?;
             let mut totals = GradientSums::new(pattern.nnz())?;
             let beside = BroadcastMatch::new(&pattern, &at)?;

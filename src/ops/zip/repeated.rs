@@ -24,7 +24,7 @@ use crate::ops::broadcast::{formatted, in_shape};
 use crate::ops::select;
 use crate::pattern::AnyPattern;
 use crate::plan::broadcast_match::{
-    BroadcastMatch, CommonEntries, first_gap, is_full, is_whole_full, repeated_count, whole_lengths,
+    BroadcastMatch, CommonEntries, first_unstored, is_full, is_whole_full, repeated_count, whole_lengths,
 };
 use crate::plan::broadcast_union::United;
 use crate::tensor::Tensor;
@@ -95,7 +95,7 @@ impl<'a, T: Element> MatchedElements<'a, T> {
             Origin::Own => Cow::Borrowed(tensor.values()),
             Origin::List(list) => Cow::Owned(sort::gather(tensor.values(), list)?),
             Origin::Repeated => {
-                let values = with_gap(tensor)?;
+                let values = with_fill_last(tensor)?;
                 return Ok(MatchedElements { values, beside: Some(BroadcastMatch::new(tensor.pattern(), pattern)?) });
             }
         };
@@ -117,7 +117,7 @@ impl<'a, T: Element> MatchedElements<'a, T> {
 }
 
 /// Returns the values, followed by the fill if a position is not stored.
-fn with_gap<T: Element>(tensor: SparseRef<'_, T>) -> Allocated<Cow<'_, [T]>> {
+fn with_fill_last<T: Element>(tensor: SparseRef<'_, T>) -> Allocated<Cow<'_, [T]>> {
     if is_full(tensor.pattern()) {
         return Ok(Cow::Borrowed(tensor.values()));
     }
@@ -262,37 +262,37 @@ impl<'a, A: Element, B: Element> Broadcast<'a, A, B> {
     }
 
     /// Combines all elements of two tensors, or of two stored views.
-    pub(super) fn zip<Z: Zip<A, B>>(&self, counts_gaps: bool, op: Z) -> Result<Erased<Z::Out>> {
+    pub(super) fn zip<Z: Zip<A, B>>(&self, counts_unstored: bool, op: Z) -> Result<Erased<Z::Out>> {
         let BroadcastPatterns { shape, wholes, .. } = &self.patterns;
         if let Some(number) = as_number(self.y, wholes.right, &wholes.shape) {
             let wide = in_shape(self.x, shape)?;
             let x = wide.sparse();
-            let of_gap = counts_gaps.then(|| op.apply(x.fill(), number));
+            let unstored_result = counts_unstored.then(|| op.apply(x.fill(), number));
             let own = own_fill(x.fill());
             return on_pattern(
                 op,
                 x.pattern(),
                 &ZipOperand::Values(x.values().into()),
                 &ZipOperand::One(number),
-                of_gap,
+                unstored_result,
                 own,
             );
         }
         if let Some(number) = as_number(self.x, wholes.left, &wholes.shape) {
             let wide = in_shape(self.y, shape)?;
             let y = wide.sparse();
-            let of_gap = counts_gaps.then(|| op.apply(number, y.fill()));
+            let unstored_result = counts_unstored.then(|| op.apply(number, y.fill()));
             let own = own_fill(y.fill());
             return on_pattern(
                 op,
                 y.pattern(),
                 &ZipOperand::One(number),
                 &ZipOperand::Values(y.values().into()),
-                of_gap,
+                unstored_result,
                 own,
             );
         }
-        if counts_gaps { self.whole(op) } else { self.stored(op) }
+        if counts_unstored { self.whole(op) } else { self.stored(op) }
     }
 
     /// Computes the result of two tensors.
@@ -395,8 +395,9 @@ impl<'a, A: Element, B: Element> Broadcast<'a, A, B> {
             return None;
         }
         let wrong = tensor.values().iter().enumerate().filter(|(_, value)| is_wrong(value));
-        let alone =
-            |(entry, _)| first_gap(tensor.pattern(), entry, other, self.patterns.shape).map(|coords| (coords, entry));
+        let alone = |(entry, _)| {
+            first_unstored(tensor.pattern(), entry, other, self.patterns.shape).map(|coords| (coords, entry))
+        };
         wrong.filter_map(alone).min()
     }
 

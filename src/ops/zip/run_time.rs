@@ -65,21 +65,21 @@ fn with_array<T: Element, Z: Zip<T, T>>(
     y: &DenseOperand<'_, T>,
     op: Z,
 ) -> Result<ErasedResult<Z::Out>> {
-    let (tensor, counts_gaps, array) = (x.sparse(), x.counts_gaps, &y.array.view());
+    let (tensor, counts_unstored, array) = (x.sparse(), x.counts_unstored, &y.array.view());
     let shape = broadcast_shape(tensor.shape(), array.shape())?;
     let lengths = [whole_lengths(tensor.pattern()), y.whole_lengths()];
     let wholes = Wholes::of(lengths, [tensor.shape(), array.shape()], &shape);
     let [is_left_repeated, is_right_repeated] = [wholes.left, wholes.right].map(|own| is_repeated(own, &wholes.shape));
     let is_single = |lengths: &[usize]| lengths.iter().all(|&length| length == 1);
     if let (true, true, Some(&number)) = (is_right_repeated, is_single(wholes.right), array.first()) {
-        let tensor = SparseOperand::of(in_shape(tensor, &shape)?, counts_gaps);
+        let tensor = SparseOperand::of(in_shape(tensor, &shape)?, counts_unstored);
         return Ok(sparse::of_number(&tensor, number, op)?.into());
     }
     if let (true, true, Some(&number)) = (is_left_repeated, is_single(wholes.left), tensor.values().first()) {
         let number = ArrayD::from_elem(IxDyn(tensor.shape()), number);
         return Ok(dense::pair(number.view(), array.view(), op)?.into());
     }
-    if !counts_gaps {
+    if !counts_unstored {
         return match op.unites() && (is_left_repeated || !is_right_repeated) {
             true => Ok(united(tensor, array, &shape, op)?.into()),
             false => {
@@ -154,10 +154,10 @@ fn check_left_out<T: Element, Z: Zip<T, T>>(
     }
     let whole = in_shape(tensor, shape)?;
     let wrong = array.indexed_iter().filter(|(_, element)| !is_zero(element));
-    let gaps = wrong.filter_map(|(at, &element)| {
-        first_gap(whole.sparse().pattern(), at.slice(), array.shape()).map(|coords| (coords, element))
+    let positions = wrong.filter_map(|(at, &element)| {
+        first_unstored(whole.sparse().pattern(), at.slice(), array.shape()).map(|coords| (coords, element))
     });
-    let Some((coords, element)) = gaps.min_by(|(one, _), (other, _)| one.cmp(other)) else { return Ok(()) };
+    let Some((coords, element)) = positions.min_by(|(one, _), (other, _)| one.cmp(other)) else { return Ok(()) };
     Err(match op.apply(tensor.fill(), element) {
         Err(fault) => refused(op.name(), fault, Some(coords)),
         Ok(_) => Error::NonFinite { operation: op.name(), left: unstored(tensor.fill()), right: text(element), coords },
@@ -166,7 +166,7 @@ fn check_left_out<T: Element, Z: Zip<T, T>>(
 
 /// Returns the first position that meets the element `at` of an array of these lengths, and that a pattern does not
 /// store.
-fn first_gap(pattern: &AnyPattern, at: &[usize], lengths: &[usize]) -> Option<Vec<usize>> {
+fn first_unstored(pattern: &AnyPattern, at: &[usize], lengths: &[usize]) -> Option<Vec<usize>> {
     let shape = pattern.shape();
     let repeated = repeated_axes(lengths, shape);
     let counts: Vec<usize> = repeated.iter().map(|&axis| shape[axis]).collect();

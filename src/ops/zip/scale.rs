@@ -154,7 +154,7 @@ fn along<X: Operand, Z: Zip<X::Elem, X::Elem>>(
         factors = factors.insert_axis(Axis(behind));
     }
     x.by_kind(
-        |x| of_array(x.sparse(), x.gap(), factors.view(), x.sparse().shape(), op),
+        |x| of_array(x.sparse(), x.implicit(), factors.view(), x.sparse().shape(), op),
         |x| dense::pair(x.view(), factors.view(), op),
     )
 }

@@ -140,10 +140,10 @@ pub(super) fn of_number<A: Element, B: Element, Z: Zip<A, B>>(
     number: B,
     op: Z,
 ) -> Result<Erased<Z::Out>> {
-    let (tensor, of_gap) = (x.sparse(), x.gap().map(|gap| op.apply(gap, number)));
+    let (tensor, unstored_result) = (x.sparse(), x.implicit().map(|implicit| op.apply(implicit, number)));
     let left = ZipOperand::Values(tensor.values().into());
     let own = own_fill(tensor.fill());
-    on_pattern(op, tensor.pattern(), &left, &ZipOperand::One(number), of_gap, own)
+    on_pattern(op, tensor.pattern(), &left, &ZipOperand::One(number), unstored_result, own)
 }
 
 /// Computes the results on a pattern. The fill is the result for unstored positions, or else the fill of the operand,
@@ -153,10 +153,10 @@ pub(super) fn on_pattern<A: Element, B: Element, Z: Zip<A, B>>(
     pattern: &AnyPattern,
     left: &ZipOperand<'_, A>,
     right: &ZipOperand<'_, B>,
-    of_gap: Option<Outcome<Z::Out>>,
+    unstored_result: Option<Outcome<Z::Out>>,
     own: Option<Z::Out>,
 ) -> Result<Erased<Z::Out>> {
-    let fill = match of_gap {
+    let fill = match unstored_result {
         Some(outcome) => fill_of(op, outcome, pattern)?,
         None => own.unwrap_or(Z::Out::ZERO),
     };
@@ -191,13 +191,13 @@ pub(in crate::ops) fn with_array<X: Sparse, B: Element, Z: Zip<X::Value, B>>(
     let shape = broadcast_shape(x.pattern().shape(), array.shape())?;
     check_axes::<<X::Pattern as Pattern>::Index>(&shape)?;
     let x = x.sparse_operand();
-    Tensor::from_erased(of_array(x.sparse(), x.gap(), array, &shape, op)?)
+    Tensor::from_erased(of_array(x.sparse(), x.implicit(), array, &shape, op)?)
 }
 
-/// Combines a tensor and an array, in the shape of both. Without `gap` only the stored entries of the tensor count.
+/// Combines a tensor and an array, in the shape of both. Without `implicit` only the stored entries of the tensor count.
 pub(super) fn of_array<A: Element, B: Element, Z: Zip<A, B>>(
     x: SparseRef<'_, A>,
-    gap: Option<A>,
+    implicit: Option<A>,
     array: ArrayViewD<'_, B>,
     shape: &Shape,
     op: Z,
@@ -207,8 +207,8 @@ pub(super) fn of_array<A: Element, B: Element, Z: Zip<A, B>>(
     let once = once_on_each(array.view(), 0..array.ndim());
     let cells = Cells::new(&once, tensor.pattern())?;
     let own = own_fill(tensor.fill()).unwrap_or(Z::Out::ZERO);
-    let fill = match gap {
-        Some(gap) => cells.fill(op.name(), &|element| op.apply(gap, element))?.unwrap_or(own),
+    let fill = match implicit {
+        Some(implicit) => cells.fill(op.name(), &|element| op.apply(implicit, element))?.unwrap_or(own),
         None => own,
     };
     let number = |start, numbers: &mut [usize]| cells.grid.number(start, numbers);
@@ -249,10 +249,10 @@ impl<'a, T: Element> Cells<'a, T> {
         if let Ok(first) = of(first)
             && self.elements.iter().all(|&element| of(element).is_ok_and(|other| other.same(first)))
         {
-            return Ok(self.grid.has_gaps().then_some(first));
+            return Ok(self.grid.has_unstored().then_some(first));
         }
         let mut expected = None;
-        for cell in self.grid.cells_with_gaps(self.elements.len())? {
+        for cell in self.grid.cells_with_unstored(self.elements.len())? {
             let found = of(self.elements[cell]).map_err(|fault| refused(operation, fault, None))?;
             let (first, fill) = *expected.get_or_insert((cell, found));
             if !fill.same(found) {
@@ -278,12 +278,12 @@ impl<'a> CellGrid<'a> {
         self.pattern.number_within(&self.axes, &self.lengths, start, numbers);
     }
 
-    fn has_gaps(&self) -> bool {
+    fn has_unstored(&self) -> bool {
         self.pattern.shape().wide_size() > self.pattern.nnz() as u128
     }
 
     /// Returns the cells with unstored positions; `cells` is the number of all cells.
-    fn cells_with_gaps(&self, cells: usize) -> Result<Vec<usize>> {
+    fn cells_with_unstored(&self, cells: usize) -> Result<Vec<usize>> {
         let mut counts: Vec<usize> = alloc::zeros(cells)?;
         let mut numbers = [0; BLOCK];
         for start in (0..self.pattern.nnz()).step_by(BLOCK) {
@@ -292,8 +292,9 @@ impl<'a> CellGrid<'a> {
             numbers.iter().for_each(|&cell| counts[cell] += 1);
         }
         let extent = self.pattern.shape().wide_size() / cells as u128;
-        let gaps = counts.iter().enumerate().filter(|(_, count)| (**count as u128) < extent).map(|(cell, _)| cell);
-        Ok(alloc::collect_some(gaps)?)
+        let incomplete =
+            counts.iter().enumerate().filter(|(_, count)| (**count as u128) < extent).map(|(cell, _)| cell);
+        Ok(alloc::collect_some(incomplete)?)
     }
 
     /// Returns the positions of a cell as a string.

@@ -26,15 +26,15 @@ pub(super) fn of_both<A: Element, B: Element, Z: Zip<A, B>>(
     y: &SparseOperand<'_, B>,
     op: Z,
 ) -> Result<Erased<Z::Out>> {
-    let counts_gaps = x.counts_gaps && y.counts_gaps;
+    let counts_unstored = x.counts_unstored && y.counts_unstored;
     let (x, y) = (x.sparse(), y.sparse());
-    let of_one_shape = if counts_gaps { whole::<A, B, Z> } else { stored_alike };
+    let of_one_shape = if counts_unstored { whole::<A, B, Z> } else { stored_alike };
     if x.shape() == y.shape() && x.pattern().part_of().or(y.pattern().part_of()).is_none() {
         return of_one_shape(x, y, op);
     }
     let shape = broadcast_shape(x.shape(), y.shape())?;
     if let Some(broadcast) = Broadcast::new(x, y, &shape) {
-        return broadcast.zip(counts_gaps, op);
+        return broadcast.zip(counts_unstored, op);
     }
     of_one_shape(in_shape(x, &shape)?.sparse(), in_shape(y, &shape)?.sparse(), op)
 }

@@ -260,9 +260,9 @@ pub(crate) fn where_run_time<T: Element>(
         let c = c.sparse();
         let own = whole_lengths(c.pattern());
         let whole = broadcast_shape(&broadcast_shape(own, yes.whole_lengths())?, no.whole_lengths())?;
-        let of_gaps = as_number(c, own, &whole).unwrap_or(c.fill());
+        let fill_choice = as_number(c, own, &whole).unwrap_or(c.fill());
         let is_sparse = |choice: &ErasedOperand<'_, T>| matches!(choice, ErasedOperand::Sparse(_));
-        if if of_gaps { is_sparse(yes) } else { is_sparse(no) } {
+        if if fill_choice { is_sparse(yes) } else { is_sparse(no) } {
             return Ok(chosen(c, given(yes), given(no))?.into());
         }
     }

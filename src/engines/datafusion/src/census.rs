@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use lacuna::lazy::engine_api::{Gap, Partial, RankSearch};
+use lacuna::lazy::engine_api::{FillKey, Partial, RankSearch};
 
 use crate::map::Asks;
 
@@ -29,19 +29,19 @@ pub(crate) enum Stands {
 /// An order, and the position of the fill in that order.
 pub(crate) struct Beside<'a> {
     order: &'a dyn RankSearch,
-    gap: Gap,
+    fill_key: FillKey,
 }
 
 impl<'a> Beside<'a> {
     pub(crate) fn new(order: &'a dyn RankSearch) -> Self {
-        Beside { order, gap: order.gap() }
+        Beside { order, fill_key: order.fill_key() }
     }
 
     pub(crate) fn stands(&self, key: u64) -> Stands {
-        match self.gap {
+        match self.fill_key {
             _ if self.order.is_nan(key) => Stands::Nowhere,
-            Gap::Level(first, last) if (first..=last).contains(&key) => Stands::Level,
-            Gap::Level(_, last) if key > last => Stands::Above,
+            FillKey::Number(first, last) if (first..=last).contains(&key) => Stands::Level,
+            FillKey::Number(_, last) if key > last => Stands::Above,
             _ => Stands::Below,
         }
     }

@@ -155,8 +155,8 @@ impl Groups {
         let bytes = self.bytes(group)?;
         let Some(order) = self.query.query.order() else { return Ok(bytes) };
         let (seen, state) = Seen::of_group(&bytes)?;
-        let gaps = self.query.query.extent().saturating_sub(seen.entries.into());
-        let answer = median::answer(gaps, order, state).ok_or_else(|| broken("the bytes are not an accumulator"))?;
+        let unstored = self.query.query.extent().saturating_sub(seen.entries.into());
+        let answer = median::answer(unstored, order, state).ok_or_else(|| broken("the bytes are not an accumulator"))?;
         Ok([&bytes[..bytes.len() - state.len()], &answer].concat())
     }
 

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use datafusion::common::{DataFusionError, Result, exec_datafusion_err};
-use lacuna::lazy::engine_api::{Found, Gap, RankSearch};
+use lacuna::lazy::engine_api::{Found, FillKey, RankSearch};
 
 use crate::bin::{Bits, Looks};
 use crate::census::{Beside, Census, Saved, Stands};
@@ -46,8 +46,8 @@ pub(crate) async fn keys(
     for (group, one) in found.iter().enumerate() {
         let (census, middle) = Census::of_answer(&one.state)
             .ok_or_else(|| exec_datafusion_err!("lacuna: an accumulator is not a count"))?;
-        let gaps = extent.saturating_sub(one.count.into());
-        keys[group] = match Span::of(gaps, order, &census) {
+        let unstored = extent.saturating_sub(one.count.into());
+        keys[group] = match Span::of(unstored, order, &census) {
             None => None,
             Some(_) if middle.is_some() => middle,
             Some(span) => Some(span.targets(order, &census, group, &mut targets)),
@@ -67,10 +67,10 @@ pub(crate) async fn keys(
     Ok(keys)
 }
 
-/// Returns the final bytes of a complete group with `gaps` unstored positions.
-pub(crate) fn answer(gaps: u128, order: &dyn RankSearch, state: &[u8]) -> Option<Vec<u8>> {
+/// Returns the final bytes of a complete group with `unstored` unstored positions.
+pub(crate) fn answer(unstored: u128, order: &dyn RankSearch, state: &[u8]) -> Option<Vec<u8>> {
     let saved = Saved::of(state)?;
-    let span = Span::of(gaps, order, &saved.census);
+    let span = Span::of(unstored, order, &saved.census);
     let middle = match span.zip(saved.keys()) {
         Some((span, keys)) => {
             let beside = Beside::new(order);
@@ -92,18 +92,18 @@ struct Span {
 }
 
 impl Span {
-    /// Returns the span of a group with `gaps` unstored positions; `None` if the group does not have a median.
-    fn of(gaps: u128, order: &dyn RankSearch, census: &Census) -> Option<Span> {
-        let (unstored, level) = match order.gap() {
-            Gap::Level(first, _) => (gaps, first),
-            Gap::Nan if gaps > 0 && !order.skips_nan() => return None,
-            Gap::Nan | Gap::Absent => (0, 0),
+    /// Returns the span of a group with `unstored` unstored positions; `None` if the group does not have a median.
+    fn of(unstored: u128, order: &dyn RankSearch, census: &Census) -> Option<Span> {
+        let (fill_count, level) = match order.fill_key() {
+            FillKey::Number(first, _) => (unstored, first),
+            FillKey::Nan if unstored > 0 && !order.skips_nan() => return None,
+            FillKey::Nan | FillKey::Absent => (0, 0),
         };
         if census.nan > 0 && !order.skips_nan() {
             return None;
         }
         let start = u128::from(census.below);
-        let end = (start + u128::from(census.level)).saturating_add(unstored);
+        let end = (start + u128::from(census.level)).saturating_add(fill_count);
         let numbers = end.saturating_add(census.above.into());
         (numbers > 0).then_some(Span { start, end, numbers, level })
     }

@@ -42,7 +42,7 @@ pub(crate) struct Asked {
     #[prost(uint32, tag = "9")]
     order: u32,
     #[prost(bool, tag = "10")]
-    has_gap: bool,
+    has_unstored: bool,
     #[prost(string, tag = "12")]
     version: String,
     /// The operands that are repeated for the entries of the file.
@@ -119,7 +119,7 @@ fn in_words((dtype, fill): (DType, Number)) -> String {
 impl Asked {
     /// Returns the description of a query.
     pub(crate) fn of(query: &dyn Asks) -> lacuna::Result<Self> {
-        let Told { dtype, chain, sides, fold: Folding { name, is_stored, order }, has_gap } = query.told()?;
+        let Told { dtype, chain, sides, fold: Folding { name, is_stored, order }, has_unstored } = query.told()?;
         let reader = query.reader();
         let path = full(reader.path().ok_or_else(|| refused("the source is not a file"))?)?;
         // A missing file is reported before any worker is contacted.
@@ -135,7 +135,7 @@ impl Asked {
             fold: name,
             is_stored,
             order: order.into(),
-            has_gap,
+            has_unstored,
             version: VERSION.into(),
             sides: sides.into_iter().map(|(dtype, fill)| SideSaid { dtype: dtype.name().into(), fill }).collect(),
         })
@@ -201,7 +201,7 @@ impl Remote {
         let side = |side: &SideSaid| Some((DType::from_name(&side.dtype)?, side.fill.clone()));
         let sides = asked.sides.iter().map(side).collect::<Option<Vec<_>>>();
         let sides = sides.ok_or_else(|| wrong("unknown element type"))?;
-        let told = Told { dtype, chain: asked.chain.clone(), sides, fold, has_gap: asked.has_gap };
+        let told = Told { dtype, chain: asked.chain.clone(), sides, fold, has_unstored: asked.has_unstored };
         let query = Remote::new(told, reader, kept)?;
         let (own, asked) = (in_words(query.mapped), &asked.mapped);
         match own == *asked {
@@ -214,7 +214,7 @@ impl Remote {
         let external = |error: lacuna::Error| wrong(&error.to_string());
         let program = told.chain.as_deref().map(Program::parse).transpose();
         let program = program.map_err(|fault| wrong(&fault.to_string()))?;
-        let none = any_of(told.dtype, &reader.piece(&[], told.has_gap).map_err(external)?).map_err(external)?;
+        let none = any_of(told.dtype, &reader.piece(&[], told.has_unstored).map_err(external)?).map_err(external)?;
         let sides = pieces(&told, &vec![&[][..]; told.sides.len()]).map_err(external)?;
         let none = through(program.as_ref(), none, &sides).map_err(external)?;
         let width = dispatch_dtype!(none.dtype(), T => size_of::<T>(), else => 0);
@@ -250,7 +250,7 @@ impl Asks for Remote {
     }
 
     fn map(&self, values: &[u8], sides: &[&[u8]]) -> lacuna::Result<Vec<u8>> {
-        let piece = any_of(self.told.dtype, &self.reader.piece(values, self.told.has_gap)?)?;
+        let piece = any_of(self.told.dtype, &self.reader.piece(values, self.told.has_unstored)?)?;
         let mapped = through(self.program.as_ref(), piece, &pieces(&self.told, sides)?)?;
         dispatch_dtype!(mapped.dtype(), T => Ok(value_bytes(&mapped.into_coo::<T, u64>()?)), else => Ok(Vec::new()))
     }
@@ -286,7 +286,7 @@ fn any_of(dtype: DType, piece: &Held) -> lacuna::Result<AnyTensor> {
 /// Returns the elements of the repeated operands as tensors; `sides` has the bytes of each operand.
 fn pieces(told: &Told, sides: &[&[u8]]) -> lacuna::Result<Vec<AnyTensor>> {
     let side = |((dtype, fill), values): (&(DType, Vec<u8>), &&[u8])| {
-        let piece = dispatch_dtype!(*dtype, T => piece::<T>(fill, values, told.has_gap)?,
+        let piece = dispatch_dtype!(*dtype, T => piece::<T>(fill, values, told.has_unstored)?,
             else => return Err(step("an operand combined with the file has another type")));
         any_of(*dtype, &piece)
     };

@@ -15,7 +15,7 @@ pub(crate) struct Reduced {
     pub(crate) reduced: Vec<usize>,
     pub(crate) keeps_dims: bool,
     /// Whether unstored positions count.
-    pub(crate) counts_gaps: bool,
+    pub(crate) counts_unstored: bool,
 }
 
 impl Reduced {
@@ -79,7 +79,7 @@ impl Fold {
         let positions = if self.reads_positions { Some(over.positions(x)?) } else { None };
         let states = self.states(context, x, &groups, positions.as_ref())?;
         let values = context.zeros(form.words(groups.count.into()))?;
-        let gaps = u32::from(over.counts_gaps);
+        let gaps = u32::from(over.counts_unstored);
         let params = Params::of(&[groups.count, extent as u32, (extent >> 32) as u32, gaps]);
         let params = params.value(x.form(), x.fill_bits()).flag(outline.flag.at);
         let (kernel, mut arrays) = self.kernel("finish", x.form());

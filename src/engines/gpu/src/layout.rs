@@ -233,15 +233,15 @@ impl Gpu {
         let shape = operand.shape().ok_or("the lengths of its operand are not known")?;
         let (reduced, keeps_dims) = view.reduced().ok_or("labels are reduced on threads")?;
         let kept: Vec<usize> = (0..shape.rank()).filter(|axis| !reduced.contains(axis)).collect();
-        let over = Reduced { kept, reduced, keeps_dims, counts_gaps: !view.is_stored() };
+        let over = Reduced { kept, reduced, keeps_dims, counts_unstored: !view.is_stored() };
         self.check(shape, &over)?;
-        let counts = over.counts_gaps && (is_median || matches!(name, "mean" | "nanmean"));
+        let counts = over.counts_unstored && (is_median || matches!(name, "mean" | "nanmean"));
         if counts && over.extent(shape).is_none_or(|extent| extent > u32::MAX.into()) {
             return Err("a group has 2^32 positions or more".into());
         }
         if let ("any" | "all", false) = (name, keeps_dims) {
             let kept = over.kept.clone();
-            let marks = Reduction { is_all: name == "all", kept, counts_gaps: over.counts_gaps };
+            let marks = Reduction { is_all: name == "all", kept, counts_unstored: over.counts_unstored };
             if let Some(fold) = Fold::of(name, form).filter(|_| self.has_marks(shape, operand.format(), &marks)) {
                 return Ok(Some(Step::Marks(marks, fold, over)));
             }

@@ -36,11 +36,11 @@ impl Median {
     fn sorted(&self, x: &DeviceValue, over: &Reduced) -> Result<Option<Sorted>> {
         let (gpu, pattern) = (&x.gpu, &x.pattern);
         let extent = over.extent(&pattern.shape).and_then(|extent| u32::try_from(extent).ok());
-        let Some(extent) = extent.or((!over.counts_gaps).then_some(0)) else { return Ok(None) };
+        let Some(extent) = extent.or((!over.counts_unstored).then_some(0)) else { return Ok(None) };
         let (context, groups) = (&gpu.0.context, pattern.groups(gpu, &over.kept)?);
         let keys = keys(context, x)?;
         let order = order(context, x, &groups, &keys)?;
-        let params = [groups.count, extent, over.counts_gaps.into()];
+        let params = [groups.count, extent, over.counts_unstored.into()];
         Ok(Some(Sorted { groups, keys, order, params }))
     }
 

@@ -24,7 +24,7 @@ const CELLS_PER_ENTRY: u64 = 16;
 pub(crate) struct Reduction {
     pub(crate) is_all: bool,
     pub(crate) kept: Vec<usize>,
-    pub(crate) counts_gaps: bool,
+    pub(crate) counts_unstored: bool,
 }
 
 /// The output elements with entries, in row-major order.
@@ -164,7 +164,7 @@ impl Reduction {
         let shape = &x.pattern.shape;
         let extent = self.reduced(shape).iter().fold(1_u64, |extent, &axis| extent.saturating_mul(shape[axis] as u64));
         // An unstored position decides the result of its group if the fill is a hit.
-        let are_hits = self.counts_gaps && x.is_fill_truthy() != self.is_all;
+        let are_hits = self.counts_unstored && x.is_fill_truthy() != self.is_all;
         let unstored = [u32::from(are_hits), u32::try_from(extent).unwrap_or(u32::MAX)];
         let (pattern, values) = match &x.pattern.layout {
             Layout::Coo(axes) => self.of_coords(x, axes, form, unstored)?,

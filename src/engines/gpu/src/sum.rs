@@ -42,7 +42,7 @@ impl Sum {
 
     /// Returns the reduction of a tensor. `None` if groups have too many positions.
     pub(crate) fn fold(self, x: &DeviceValue, over: &Reduced) -> Result<Option<Fold>> {
-        let counts = over.counts_gaps && (self.is_mean || x.is_fill_truthy());
+        let counts = over.counts_unstored && (self.is_mean || x.is_fill_truthy());
         if counts && over.extent(&x.pattern.shape).is_none_or(|extent| extent > u32::MAX.into()) {
             return Ok(None);
         }
