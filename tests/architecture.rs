@@ -239,7 +239,7 @@ fn pages_have_their_sections() {
                 assert_eq!(without, None, "{}: {line}", file.display());
                 pages += 1;
             }
-            let included = line.strip_prefix("#[doc = said!(").and_then(|rest| rest.strip_suffix(")]"));
+            let included = line.strip_prefix("#[doc = page!(").and_then(|rest| rest.strip_suffix(")]"));
             match included {
                 Some(name) => {
                     let text = fs::read_to_string(file.with_file_name(format!("pages/{name}.md"))).unwrap();

@@ -39,7 +39,7 @@ impl Engine for InParts {
     }
 
     fn explain(&self, plan: &Plan, _: &[Option<Held>]) -> String {
-        plan.told()
+        plan.to_text()
     }
 }
 

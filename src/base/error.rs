@@ -691,11 +691,11 @@ fn without_name(operation: &str, cause: &Error) -> String {
     if let Error::InRange { cause, axis, start, end } = cause {
         return in_range(*axis, *start, *end, &without_name(operation, cause));
     }
-    let told = cause.to_string();
-    match told.strip_prefix(operation) {
+    let text = cause.to_string();
+    match text.strip_prefix(operation) {
         Some(why) if why.starts_with(": ") => why[2..].to_string(),
         Some(place) if place.starts_with(" at ") || place.starts_with(" of ") => format!("the result{place}"),
         Some(rest) if rest.starts_with(' ') => format!("it{rest}"),
-        _ => told,
+        _ => text,
     }
 }

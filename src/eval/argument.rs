@@ -101,7 +101,7 @@ impl Low {
         match self {
             Low::Number(number) => match number.integer().filter(|&integer| T::try_from(integer).is_ok()) {
                 Some(integer) => Ok(integer),
-                None => no_integer::<T, i128>(&number.told(), at),
+                None => no_integer::<T, i128>(&number.source_text(), at),
             },
             other => no_integer::<T, i128>(other.kind(), at),
         }

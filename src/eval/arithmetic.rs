@@ -28,7 +28,7 @@ pub(super) fn signed(sign: Unary, number: &Literal, place: &Range<usize>) -> Fou
     match sign {
         Unary::Neg => match number.negated() {
             Some(number) => Ok(number),
-            None => wrong(place, format!("{} cannot be negated", number.told())),
+            None => wrong(place, format!("{} cannot be negated", number.source_text())),
         },
         Unary::Not => match number.truth().filter(|_| number.is_bool()) {
             Some(truth) => Ok(Literal::from(!truth)),

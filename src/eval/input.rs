@@ -34,7 +34,7 @@ impl Input {
     }
 
     /// Returns the element type and the lengths as text, for errors.
-    pub(super) fn told(&self) -> String {
+    pub(super) fn description(&self) -> String {
         let length = |length: &Option<usize>| length.map_or("?".into(), |length| length.to_string());
         format!("{} [{}]", self.dtype, self.lengths.iter().map(length).collect::<Vec<_>>().join(", "))
     }

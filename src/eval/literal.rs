@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use super::told;
+use super::number_text;
 use crate::dispatch_dtype;
 use crate::element::{DType, Element, Number};
 use crate::io::FileElement;
@@ -83,7 +83,7 @@ impl Literal {
 
     /// Returns the number in an element type. A float type rounds the number, and other types require the exact number.
     pub(super) fn in_type(&self, dtype: DType) -> Result<Number, String> {
-        let refused = || format!("{} is not a value of type {dtype}", self.told());
+        let refused = || format!("{} is not a value of type {dtype}", self.source_text());
         let value = dispatch_dtype!(dtype, T => self.value::<T>().map(Element::to_number), else => None);
         value.ok_or_else(refused)
     }
@@ -123,17 +123,17 @@ impl Literal {
             (Number::Complex(re, im), None) if re == 0.0 && re.is_sign_negative() == im.is_sign_negative() => {
                 format!("{im:?}j")
             }
-            (Number::Complex(..), None) => format!("({})", self.told()),
-            _ => self.told(),
+            (Number::Complex(..), None) => format!("({})", self.source_text()),
+            _ => self.source_text(),
         }
     }
 
     /// Returns the number as text. A number of the expression has its original text.
-    pub(super) fn told(&self) -> String {
+    pub(super) fn source_text(&self) -> String {
         match (&self.text, self.is_bool) {
             (Some(text), _) => text.clone(),
             (None, true) => (self.number == Number::Integer(1)).to_string(),
-            (None, false) => told(self.number),
+            (None, false) => number_text(self.number),
         }
     }
 }
@@ -157,7 +157,7 @@ impl Typed for Literal {
         other.as_any().downcast_ref().is_some_and(is_alike)
     }
 
-    fn said(&self) -> Option<String> {
+    fn to_text(&self) -> Option<String> {
         Some(self.written())
     }
 

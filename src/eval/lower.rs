@@ -248,7 +248,7 @@ impl<'a> Lowering<'a> {
         match &self.found[id] {
             Low::Number(number) => match number.integer() {
                 Some(integer) => Ok(integer),
-                None => wrong(&self.nodes[id].at, format!("expected an integer as index, found {}", number.told())),
+                None => wrong(&self.nodes[id].at, format!("expected an integer as index, found {}", number.source_text())),
             },
             other => wrong(&self.nodes[id].at, format!("expected an integer as index, found {}", other.kind())),
         }
@@ -340,7 +340,7 @@ impl<'a> Lowering<'a> {
         let place = self.places.get(&expression::number(step)).map_or_else(|| at.clone(), |places| places.call.clone());
         match cause {
             Error::NoGradient { operation } => {
-                let semiring = step.call().and_then(|call| call.said_of("semiring"));
+                let semiring = step.call().and_then(|call| call.text_of("semiring"));
                 let over =
                     semiring.map_or_else(String::new, |semiring| format!(" over {}", semiring.trim_matches('"')));
                 Wrong::new(place, format!("{}{over} is not differentiable", operation.trim_end_matches('_')))

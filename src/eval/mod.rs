@@ -356,14 +356,14 @@ impl Expression {
     /// use lacuna::eval::Expression;
     ///
     /// let x = AnyTensor::from(CooTensor::<f64>::full([2, 3], 0.0)?.with_index::<u64>()?);
-    /// let told = Expression::parse("grad(sum(x * x, axis=1), x, 1)")?.explain(|_| Some(x.clone()))?;
-    /// assert_eq!(told.lines().nth(1), Some("%1 = mul(%0, %0): float64 coo [2, 3], pattern of %0"));
+    /// let explained = Expression::parse("grad(sum(x * x, axis=1), x, 1)")?.explain(|_| Some(x.clone()))?;
+    /// assert_eq!(explained.lines().nth(1), Some("%1 = mul(%0, %0): float64 coo [2, 3], pattern of %0"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn explain<V: Into<AnyValue>>(&self, bound: impl Fn(&str) -> Option<V>) -> Result<String, Fault> {
         let bound = |name: &str| bound(name).map(Into::into);
-        let told = self.lowered(&|name| bound(name).is_some()).and_then(|graph| explain::explain(&graph, &bound));
-        told.map_err(|fault| self.placed(fault))
+        let explained = self.lowered(&|name| bound(name).is_some()).and_then(|graph| explain::explain(&graph, &bound));
+        explained.map_err(|fault| self.placed(fault))
     }
 
     /// Returns an error if element types or shapes do not match.
@@ -476,7 +476,7 @@ impl Expression {
 }
 
 /// Returns a number as text, for errors.
-fn told(number: Number) -> String {
+fn number_text(number: Number) -> String {
     number.to_string()
 }
 

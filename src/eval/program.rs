@@ -160,8 +160,8 @@ impl Program {
         for input in &self.inputs {
             let x = bound(&input.name).ok_or_else(|| refused(format!("input {:?} is not bound", input.name)))?.into();
             if !input.fits(&x) {
-                let (name, told, dtype, shape) = (&input.name, input.told(), x.dtype(), x.shape());
-                return Err(refused(format!("input {name:?} must be {told}, found {dtype} {shape}")));
+                let (name, description, dtype, shape) = (&input.name, input.description(), x.dtype(), x.shape());
+                return Err(refused(format!("input {name:?} must be {description}, found {dtype} {shape}")));
             }
             let x = match input.is_array {
                 true => AnyOperand::from(&x).to_array()?.into(),

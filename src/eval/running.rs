@@ -244,7 +244,7 @@ impl<'a> Running<'a> {
             Ok(exponent) if !matches!(exponent, Number::Integer(large) if i32::try_from(large).is_err()) => {
                 Ok(exponent.float().unwrap_or(f64::NAN))
             }
-            _ => self.refused("exponent", format!("{} is not a valid exponent for {dtype}", number.told())),
+            _ => self.refused("exponent", format!("{} is not a valid exponent for {dtype}", number.source_text())),
         }
     }
 
@@ -254,7 +254,7 @@ impl<'a> Running<'a> {
         match number.as_ref().and_then(|number| T::try_from(number.integer()?).ok()) {
             Some(integer) => Ok(integer),
             None => {
-                let found = number.map_or_else(|| self.kind(self.arg(parameter)).to_string(), |number| number.told());
+                let found = number.map_or_else(|| self.kind(self.arg(parameter)).to_string(), |number| number.source_text());
                 no_integer::<T, T>(&found, &self.at_of(parameter))
             }
         }
@@ -383,7 +383,7 @@ impl<'a> Running<'a> {
             match number.as_ref().and_then(|number| i64::try_from(number.integer()?).ok()) {
                 Some(integer) => positions.push(integer),
                 None => {
-                    let found = number.map_or_else(|| self.kind(value).to_string(), |number| number.told());
+                    let found = number.map_or_else(|| self.kind(value).to_string(), |number| number.source_text());
                     return no_integer::<i64, ()>(&found, at);
                 }
             }

@@ -14,18 +14,18 @@ pub(super) fn lines(nodes: &[ExpressionNode], inputs: &[Input], f: &mut Formatte
     let mut count = 0;
     let inputs: HashMap<&str, &Input> = inputs.iter().map(|input| (input.name.as_str(), input)).collect();
     for (id, node) in nodes.iter().enumerate() {
-        let said = match &node.kind {
-            NodeKind::Name(name) => inputs.get(name.as_str()).map_or_else(String::new, |input| said_of_input(input)),
-            kind => said(kind, &names, nodes),
+        let to_text = match &node.kind {
+            NodeKind::Name(name) => inputs.get(name.as_str()).map_or_else(String::new, |input| text_of_input(input)),
+            kind => to_text(kind, &names, nodes),
         };
         if id + 1 == nodes.len() {
-            return writeln!(f, "result = {said}");
+            return writeln!(f, "result = {to_text}");
         }
         if stands_in_line(&node.kind, nodes) {
-            names.push(said);
+            names.push(to_text);
             continue;
         }
-        writeln!(f, "t{count} = {said}")?;
+        writeln!(f, "t{count} = {to_text}")?;
         names.push(format!("t{count}"));
         count += 1;
     }
@@ -61,7 +61,7 @@ fn quoted(text: &str) -> String {
     format!("{quote}{text}{quote}")
 }
 
-fn said_of_input(input: &Input) -> String {
+fn text_of_input(input: &Input) -> String {
     let length = |length: &Option<usize>| length.map_or("\"?\"".into(), |length| length.to_string());
     let lengths = input.lengths.iter().map(length).collect::<Vec<String>>().join(", ");
     let format = if input.is_array { "array".into() } else { input.format.to_string().to_lowercase() };
@@ -69,7 +69,7 @@ fn said_of_input(input: &Input) -> String {
     format!("input({name}, \"{}\", \"{format}\", [{lengths}])", input.dtype)
 }
 
-fn said(kind: &NodeKind, names: &[String], nodes: &[ExpressionNode]) -> String {
+fn to_text(kind: &NodeKind, names: &[String], nodes: &[ExpressionNode]) -> String {
     let name = |id: &Id| names[*id].as_str();
     let operand = |id: &Id| match &nodes[*id].kind {
         NodeKind::Binary(..) | NodeKind::Unary(..) | NodeKind::List(_) if name(id).contains(NOT_IN_WORDS) => {
@@ -94,7 +94,7 @@ fn said(kind: &NodeKind, names: &[String], nodes: &[ExpressionNode]) -> String {
             };
             format!("{called}({})", arguments.iter().map(argument).collect::<Vec<_>>().join(", "))
         }
-        NodeKind::Index(x, items) => format!("{}[{}]", base(x), said_of_items(items, names)),
+        NodeKind::Index(x, items) => format!("{}[{}]", base(x), text_of_items(items, names)),
         NodeKind::Name(_) => String::new(),
     }
 }
@@ -102,7 +102,7 @@ fn said(kind: &NodeKind, names: &[String], nodes: &[ExpressionNode]) -> String {
 /// The characters that show that a text is not only a name or a number.
 const NOT_IN_WORDS: [char; 4] = [' ', '-', '~', '['];
 
-fn said_of_items(items: &[IndexItem], names: &[String]) -> String {
+fn text_of_items(items: &[IndexItem], names: &[String]) -> String {
     let end = |end: &Option<Id>| end.map_or("", |id| names[id].as_str());
     let mut text = String::new();
     for (place, item) in items.iter().enumerate() {

@@ -123,7 +123,7 @@ fn refused(why: String) -> Error {
 }
 
 impl Source for Partitioned {
-    fn told(&self) -> String {
+    fn description(&self) -> String {
         format!("{} files in chunks of axis {}", self.piles.len(), self.axis)
     }
 
@@ -247,8 +247,8 @@ struct OpenRecordFile {
 impl OpenRecordFile {
     fn write(&mut self) -> Result<()> {
         self.file.write_all(&self.waiting).map_err(|error| {
-            let told = format!("{error}; choose a folder with more space with Chunks::spill (--spill)");
-            Error::from(std::io::Error::new(error.kind(), told)).in_file(&self.pile.path)
+            let description = format!("{error}; choose a folder with more space with Chunks::spill (--spill)");
+            Error::from(std::io::Error::new(error.kind(), description)).in_file(&self.pile.path)
         })?;
         self.pile.bytes += self.waiting.len();
         self.waiting.clear();

@@ -181,7 +181,7 @@ impl Scanned {
 }
 
 impl Source for Scanned {
-    fn told(&self) -> String {
+    fn description(&self) -> String {
         let checks = if self.dataset.are_checked() { "" } else { ", without checksums of its pages" };
         format!("scan {:?}{checks}", self.dataset.root().display().to_string())
     }
@@ -263,8 +263,8 @@ impl Source for Scanned {
         self.dataset.checks()
     }
 
-    fn said(&self) -> Option<(DType, String)> {
-        Some(self.dataset.said())
+    fn fingerprint(&self) -> Option<(DType, String)> {
+        Some(self.dataset.fingerprint())
     }
 
     fn none(&self) -> Result<Held> {

@@ -12,7 +12,7 @@ use super::lengths::wrong_rank;
 use super::node::{Held, Made, Node, known};
 use super::source::{ByRanges, OfArrays};
 use super::steps::{LazyStored, Steps, family, found, made, methods, step};
-use super::text::said_of_array;
+use super::text::text_of_array;
 use super::value::{ByPieces, Chunked, Elements, Gather, Gathered, Kind, Value};
 use super::{Lazy, kit};
 use crate::base::alloc;
@@ -65,8 +65,8 @@ impl<T: Element> Kind for OfArray<T> {
         T::from_number(Number::Real(number)).map(Arg::element)
     }
 
-    fn said(&self, value: &Held) -> Option<String> {
-        said_of_array(known::<ArrayD<T>>(value))
+    fn to_text(&self, value: &Held) -> Option<String> {
+        text_of_array(known::<ArrayD<T>>(value))
     }
 
     fn by_pieces(&self) -> Option<&dyn ByPieces> {

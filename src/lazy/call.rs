@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use ndarray::SliceInfoElem;
 
-use super::text::{Said, said_of_axes, said_of_items};
+use super::text::{ToText, text_of_axes, text_of_items};
 use crate::base::axes::Axes;
 use crate::base::error::Result;
 use crate::base::shape::Shape;
@@ -65,7 +65,7 @@ pub trait Typed: fmt::Debug + Send + Sync {
     fn is_same(&self, other: &dyn Typed) -> bool;
 
     /// Returns the textual form that is read back bitwise identical, if there is one.
-    fn said(&self) -> Option<String>;
+    fn to_text(&self) -> Option<String>;
 
     fn number(&self) -> Option<Number> {
         None
@@ -103,13 +103,13 @@ impl<T: Element> Typed for TypedElement<T> {
 
     fn is_same(&self, other: &dyn Typed) -> bool {
         // `same` ignores the bits of a NaN. Only the NaN with a textual form is known to have equal bits.
-        let has_text = |one: T| !one.isnan() || one.said().is_some();
+        let has_text = |one: T| !one.isnan() || one.to_text().is_some();
         let other = other.as_any().downcast_ref::<Self>();
         other.is_some_and(|other| self.0.same(other.0) && has_text(self.0) && has_text(other.0))
     }
 
-    fn said(&self) -> Option<String> {
-        self.0.said()
+    fn to_text(&self) -> Option<String> {
+        self.0.to_text()
     }
 
     fn number(&self) -> Option<Number> {
@@ -212,25 +212,25 @@ impl Arg {
     }
 
     /// Returns the argument in the syntax of expressions, if it has a textual form.
-    fn said(&self, input: &dyn Fn(usize) -> String) -> Option<String> {
+    fn to_text(&self, input: &dyn Fn(usize) -> String) -> Option<String> {
         match self {
             Arg::Absent | Arg::Own(_) | Arg::Hint(_) => None,
             Arg::Input(number) => Some(input(*number)),
             Arg::Stored(number) => Some(format!("stored({})", input(*number))),
-            Arg::List(items) => said_of_items(items.iter().map(|item| item.said(input))),
+            Arg::List(items) => text_of_items(items.iter().map(|item| item.to_text(input))),
             Arg::Flag(flag) => Some(flag.to_string()),
             Arg::Integer(integer) => Some(integer.to_string()),
-            Arg::Real(real) => real.said(),
+            Arg::Real(real) => real.to_text(),
             Arg::Word(word) => Some(format!("\"{word}\"")),
             Arg::Text(text) => {
                 let quote = if text.contains('"') { '\'' } else { '"' };
                 Some(format!("{quote}{text}{quote}"))
             }
-            Arg::Axes(axes) => Some(said_of_axes(axes, "")?.concat()),
-            Arg::Integers(integers) => integers.said(),
-            Arg::Pairs(pairs) => pairs.said(),
-            Arg::Slices(slices) => slices.said(),
-            Arg::Typed(data) => data.said(),
+            Arg::Axes(axes) => Some(text_of_axes(axes, "")?.concat()),
+            Arg::Integers(integers) => integers.to_text(),
+            Arg::Pairs(pairs) => pairs.to_text(),
+            Arg::Slices(slices) => slices.to_text(),
+            Arg::Typed(data) => data.to_text(),
         }
     }
 }
@@ -291,8 +291,8 @@ impl Call {
     }
 
     /// Returns the textual form of the argument of a parameter, if there is one.
-    pub(crate) fn said_of(&self, parameter: &str) -> Option<String> {
-        self.named(parameter).said(&|_| String::new())
+    pub(crate) fn text_of(&self, parameter: &str) -> Option<String> {
+        self.named(parameter).to_text(&|_| String::new())
     }
 
     pub(crate) fn real(&self, parameter: &str) -> Option<f64> {
@@ -392,40 +392,40 @@ impl Call {
 
     /// Returns the call in the syntax of expressions, or `None` if an argument does not have a textual form. `part`
     /// selects one of several results, by the name of a function or by `wrt`.
-    pub(crate) fn said(&self, part: Option<usize>, input: &dyn Fn(usize) -> String) -> Option<String> {
+    pub(crate) fn to_text(&self, part: Option<usize>, input: &dyn Fn(usize) -> String) -> Option<String> {
         if self.args.iter().skip(self.op.parameters().count()).any(|arg| !matches!(arg, Arg::Hint(_))) {
             return None;
         }
-        let mut said = Vec::new();
+        let mut to_text = Vec::new();
         for (arg, Parameter { name, is_optional, .. }) in self.args.iter().zip(self.op.parameters()) {
             match arg {
                 Arg::Absent => {}
-                Arg::Axes(axes) if is_optional => said.extend(said_of_axes(axes, name)?),
-                arg if is_optional => said.push(format!("{name}={}", arg.said(input)?)),
-                arg => said.push(arg.said(input)?),
+                Arg::Axes(axes) if is_optional => to_text.extend(text_of_axes(axes, name)?),
+                arg if is_optional => to_text.push(format!("{name}={}", arg.to_text(input)?)),
+                arg => to_text.push(arg.to_text(input)?),
             }
         }
         let name = match (part, self.op.results()) {
             (Some(part), Some(names)) => names[part.min(1)],
             (Some(part), None) => {
-                said.push(format!("wrt={part}"));
+                to_text.push(format!("wrt={part}"));
                 self.op.name
             }
             (None, _) => self.op.name,
         };
-        Some(format!("{name}({})", said.join(", ")))
+        Some(format!("{name}({})", to_text.join(", ")))
     }
 
     /// Returns the call for people, under the name of a method. An argument without a text is `…`.
     pub(crate) fn told_as(&self, name: &str, input: &dyn Fn(usize) -> String) -> String {
-        let told = |arg: &Arg| match arg {
+        let arg_text = |arg: &Arg| match arg {
             Arg::Absent | Arg::Hint(_) => None,
             Arg::Own(number) => Some(format!("#{number}")),
-            Arg::Axes(axes) => Some(arg.said(input).unwrap_or_else(|| format!("{axes:?}"))),
-            arg => Some(arg.said(input).unwrap_or_else(|| "…".into())),
+            Arg::Axes(axes) => Some(arg.to_text(input).unwrap_or_else(|| format!("{axes:?}"))),
+            arg => Some(arg.to_text(input).unwrap_or_else(|| "…".into())),
         };
-        self.said(None, input)
-            .unwrap_or_else(|| format!("{name}({})", self.args.iter().filter_map(told).collect::<Vec<_>>().join(", ")))
+        self.to_text(None, input)
+            .unwrap_or_else(|| format!("{name}({})", self.args.iter().filter_map(arg_text).collect::<Vec<_>>().join(", ")))
     }
 }
 
@@ -530,7 +530,7 @@ impl<O: PartialEq + fmt::Debug + Send + Sync + 'static> Typed for Hidden<O> {
         other.as_any().downcast_ref() == Some(self)
     }
 
-    fn said(&self) -> Option<String> {
+    fn to_text(&self) -> Option<String> {
         None
     }
 }

@@ -52,7 +52,7 @@ impl Typed for EinsumSpec {
     }
 
     /// Returns the labels as text; `None` if an order of the products is given, or if the labels need escapes.
-    fn said(&self) -> Option<String> {
+    fn to_text(&self) -> Option<String> {
         let is_plain = self.0.order.is_none() && !self.0.spec.contains('"');
         (is_plain && !self.0.spec.contains(char::is_control)).then(|| format!("\"{}\"", self.0.spec))
     }

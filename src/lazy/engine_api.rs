@@ -8,7 +8,7 @@ pub use super::node::Held;
 pub use super::placed::placed;
 pub use super::plan::Plan;
 pub use super::query::{Found, Query, Reader, Rows};
-pub use super::remote::{Folding, Told, piece, side_name, value_bytes};
+pub use super::remote::{Folding, QueryText, piece, side_name, value_bytes};
 pub use super::source::{OnDevice, Part};
 pub use super::view::{Read, View};
 pub use crate::base::alloc::AllocError;

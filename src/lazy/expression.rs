@@ -111,7 +111,7 @@ pub(crate) struct OrderedStep {
 
 impl std::fmt::Debug for OrderedStep {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.node.told())
+        f.write_str(&self.node.description())
     }
 }
 

@@ -8,7 +8,7 @@ use super::call::{Arg, Call, Typed};
 use super::kit::is;
 use super::node::{Family, Made, known};
 use super::steps::{LazyStored, Steps, found, is_float, made, methods, operand};
-use super::text::said_of_list;
+use super::text::text_of_list;
 use crate::element::{Bits, ComplexElement, Element, Float, Magnitude, Numeric, Real, RealNumber, Signed};
 use crate::ops::table::functions::element_of_result;
 use crate::ops::{self, Isin, op};
@@ -192,8 +192,8 @@ impl<T: Element> Typed for Members<T> {
         some.len() == others.len() && some.iter().zip(others).all(|(one, other)| one.same(*other))
     }
 
-    fn said(&self) -> Option<String> {
-        said_of_list(self.0.members())
+    fn to_text(&self) -> Option<String> {
+        text_of_list(self.0.members())
     }
 
     fn count(&self) -> usize {

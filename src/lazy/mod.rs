@@ -135,8 +135,8 @@ impl<V> fmt::Debug for Lazy<V> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.node.shape, self.node.refusal()) {
             (_, Some(error)) => write!(f, "Lazy(refused: {error})"),
-            (Some(shape), None) => write!(f, "Lazy({}, shape {shape})", self.node.told()),
-            (None, None) => write!(f, "Lazy({}, open shape)", self.node.told()),
+            (Some(shape), None) => write!(f, "Lazy({}, shape {shape})", self.node.description()),
+            (None, None) => write!(f, "Lazy({}, open shape)", self.node.description()),
         }
     }
 }

@@ -328,7 +328,7 @@ impl Node {
             Body::Step(work) => (work.run)(self, inputs).map_err(|cause| self.error(cause)),
             Body::Part(number) => Ok(self.inputs[0].kind.part(&inputs[0], *number)),
             Body::Input { .. } => {
-                Err(Error::Argument { operation: "run", why: format!("{} is not bound", self.told()) })
+                Err(Error::Argument { operation: "run", why: format!("{} is not bound", self.description()) })
             }
             Body::Refused(error) => Err(error.clone()),
         }
@@ -337,7 +337,7 @@ impl Node {
     /// Returns the element type, the format and the shape as text, as far as known.
     pub(super) fn facts(&self) -> String {
         let format = self.kind.format();
-        let told = match (self.facts, self.kind.dtype()) {
+        let description = match (self.facts, self.kind.dtype()) {
             (Some(Facts { dtype, format }), _) => {
                 format!("{dtype}{}", format.map_or(String::new(), |it| format!(" {it}")))
             }
@@ -346,17 +346,17 @@ impl Node {
             (None, None) => format.into(),
         };
         match &self.shape {
-            Some(shape) => format!("{told} {shape}"),
-            None => format!("{told} open shape"),
+            Some(shape) => format!("{description} {shape}"),
+            None => format!("{description} open shape"),
         }
     }
 
     /// Returns the text for messages: the name and the arguments.
-    pub(super) fn told(&self) -> String {
+    pub(super) fn description(&self) -> String {
         match &self.body {
             Body::Input { name, .. } => format!("input {name:?}"),
             Body::Constant(_) => "constant".into(),
-            Body::Source(source) => source.told(),
+            Body::Source(source) => source.description(),
             Body::Step(work) => work.call.told_as(self.name, &input_of),
             Body::Part(number) => format!("part({}, {number})", self.inputs.first().map_or("", |whole| whole.name)),
             Body::Refused(_) => self.name.into(),

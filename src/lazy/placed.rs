@@ -43,8 +43,8 @@ impl DeviceSource {
 }
 
 impl Source for DeviceSource {
-    fn told(&self) -> String {
-        self.value.told()
+    fn description(&self) -> String {
+        self.value.description()
     }
 
     fn shape(&self) -> &Shape {

@@ -57,7 +57,7 @@ pub struct Plan {
     /// For each unit, the steps whose values are not needed after the unit.
     freed: Vec<Vec<usize>>,
     /// The rewrites of the graph, as text.
-    told: Vec<String>,
+    notes: Vec<String>,
     /// The steps with broadcast operands that are known to have other entries than the other operands.
     apart: BTreeSet<u64>,
 }
@@ -80,25 +80,25 @@ impl Plan {
     pub(super) fn of_steps(steps: Vec<Step>, outputs: Vec<usize>) -> Self {
         let units = units(&steps, &outputs);
         let freed = freed(&steps, &units, &outputs);
-        Plan { steps, units, outputs, freed, told: Vec::new(), apart: BTreeSet::new() }
+        Plan { steps, units, outputs, freed, notes: Vec::new(), apart: BTreeSet::new() }
     }
 
     /// Returns the plan of the rewritten graph, or the error of a rejected step.
     pub(super) fn rewritten(written: &[Arc<Node>]) -> Result<Self> {
         needed(written)?;
-        let Rewritten { results, told } = rewritten(written);
-        Ok(Plan { told, ..Plan::new(&results)? })
+        let Rewritten { results, notes } = rewritten(written);
+        Ok(Plan { notes, ..Plan::new(&results)? })
     }
 
     /// Returns whether the graph differs from the requested graph.
     pub(super) fn is_rewritten(&self) -> bool {
-        !self.told.is_empty()
+        !self.notes.is_empty()
     }
 
     /// Runs the original graph after the rewritten graph returned `error`. Errors then name the requested step, and
     /// positions in its entire operand.
     pub(super) fn as_written(&self, written: &[Arc<Node>], feeds: Vec<Feed>, error: Error) -> Result<Vec<Held>> {
-        if self.told.is_empty() {
+        if self.notes.is_empty() {
             return Err(error);
         }
         let plan = Plan::new(written)?;
@@ -111,15 +111,15 @@ impl Plan {
         let refused = |why: String| Err(Error::Argument { operation: "run", why });
         for feed in feeds {
             let Some(at) = self.steps.iter().position(|step| step.node.id == feed.node.id) else {
-                let told = feed.node.told();
-                return refused(format!("{told} is not an input of this program; its results do not depend on it"));
+                let text = feed.node.description();
+                return refused(format!("{text} is not an input of this program; its results do not depend on it"));
             };
             let node = &self.steps[at].node;
             let Body::Input { lengths, .. } = &node.body else {
-                return refused(format!("{} is not an input", node.told()));
+                return refused(format!("{} is not an input", node.description()));
             };
             if slots[at].is_some() {
-                return refused(format!("{} is bound twice", node.told()));
+                return refused(format!("{} is bound twice", node.description()));
             }
             check_lengths(node, lengths, &feed.value)?;
             slots[at] = Some(feed.value);
@@ -130,7 +130,7 @@ impl Plan {
                 Body::Input { .. } if slot.is_none() => {
                     return refused(format!(
                         "{} is not bound; pass its value to Program::run with is()",
-                        step.node.told()
+                        step.node.description()
                     ));
                 }
                 _ => {}
@@ -226,7 +226,7 @@ impl Plan {
     /// Returns the plan in which these steps are no longer computed on the pattern of an input.
     fn planned_again(&self, apart: BTreeSet<u64>) -> Self {
         let none = vec![None; self.steps.len()];
-        Plan { told: self.told.clone(), ..self.rest_of(&self.outputs, none, apart).0 }
+        Plan { notes: self.notes.clone(), ..self.rest_of(&self.outputs, none, apart).0 }
     }
 
     /// Returns the plan of the steps that some outputs still need, and the existing values in the order of that plan.
@@ -292,8 +292,8 @@ impl Plan {
             }
             text.push('\n');
         }
-        self.told.iter().for_each(|told| {
-            let _ = writeln!(text, "rewritten: {told}");
+        self.notes.iter().for_each(|notes| {
+            let _ = writeln!(text, "rewritten: {notes}");
         });
         text
     }
@@ -301,10 +301,10 @@ impl Plan {
     /// Returns a step as a call of its inputs.
     fn call(&self, step: &Step) -> String {
         if !step.node.is_computed() {
-            return step.node.told();
+            return step.node.description();
         }
         if step.inputs.is_empty() {
-            return format!("kept value of {}", step.node.told());
+            return format!("kept value of {}", step.node.description());
         }
         let input = |number: usize| step.inputs.get(number).map_or_else(String::new, |input| format!("%{input}"));
         match &step.node.body {
@@ -333,7 +333,7 @@ fn check_lengths(node: &Node, lengths: &[Option<usize>], value: &Held) -> Result
     }
     let words = lengths.iter().map(|length| length.map_or("any".into(), |length| length.to_string()));
     let why =
-        format!("{} has shape [{}], but is bound to shape {found}", node.told(), words.collect::<Vec<_>>().join(", "));
+        format!("{} has shape [{}], but is bound to shape {found}", node.description(), words.collect::<Vec<_>>().join(", "));
     Err(Error::Argument { operation: "run", why })
 }
 

@@ -212,10 +212,10 @@ impl<S: Copy + Send + Sync + 'static> Typed for Ways<S> {
 
     /// Returns false for semirings of functions, which cannot be compared.
     fn is_same(&self, other: &dyn Typed) -> bool {
-        self.said().is_some() && self.said() == other.said()
+        self.to_text().is_some() && self.to_text() == other.to_text()
     }
 
-    fn said(&self) -> Option<String> {
+    fn to_text(&self) -> Option<String> {
         self.name.map(|name| format!("\"{name}\""))
     }
 }

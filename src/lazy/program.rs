@@ -288,10 +288,10 @@ impl<V> Program<V> {
         let mut slots = self.plan.bound(feeds.into_iter().collect())?;
         self.remember(&mut slots);
         let before = self.coordinate_reads();
-        let told = self.plan.analyzed(slots)?;
+        let text = self.plan.analyzed(slots)?;
         Ok(match self.coordinate_reads().saturating_sub(before) {
-            0 => told + "coordinates: not read, because the patterns are those of the previous run\n",
-            reads => format!("{told}coordinates: read {reads} times\n"),
+            0 => text + "coordinates: not read, because the patterns are those of the previous run\n",
+            reads => format!("{text}coordinates: read {reads} times\n"),
         })
     }
 }

@@ -156,7 +156,7 @@ impl Query {
     }
 
     /// Returns the types of the broadcast operands, and the bytes of the fills of their chunks.
-    pub(super) fn said_of_sides(&self) -> Vec<(DType, Vec<u8>)> {
+    pub(super) fn side_types(&self) -> Vec<(DType, Vec<u8>)> {
         self.sides.iter().map(BroadcastOperand::dtype_and_fill).collect()
     }
 

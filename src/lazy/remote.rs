@@ -27,7 +27,7 @@ use crate::tensor::coo::CooTensor;
 
 /// A query in textual form.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Told {
+pub struct QueryText {
     /// The element type of the tensor that is read.
     pub dtype: DType,
     /// The steps before the reduction, as a program.
@@ -59,11 +59,11 @@ impl Query {
     /// # Errors
     ///
     /// `Argument`: a step does not have a textual form.
-    pub fn told(&self) -> Result<Told> {
+    pub fn to_text(&self) -> Result<QueryText> {
         let dtype = self.reader().kind().dtype();
         let chain = self.is_mapped().then(|| self.chain(dtype)).transpose()?;
-        let (sides, fold, has_unstored) = (self.said_of_sides(), self.folding(), self.has_unstored());
-        Ok(Told { dtype, chain, sides, fold, has_unstored })
+        let (sides, fold, has_unstored) = (self.side_types(), self.folding(), self.has_unstored());
+        Ok(QueryText { dtype, chain, sides, fold, has_unstored })
     }
 
     fn folding(&self) -> Folding {
@@ -79,14 +79,14 @@ impl Query {
 
     fn chain(&self, dtype: DType) -> Result<String> {
         let mut text = format!("{HEAD}\nt0 = input(\"x\", \"{dtype}\", \"coo\", [\"?\"])\n");
-        let sides = self.said_of_sides();
+        let sides = self.side_types();
         for (at, (dtype, _)) in sides.iter().enumerate() {
             let name = side_name(at);
             let _ = writeln!(text, "t{} = input(\"{name}\", \"{dtype}\", \"coo\", [\"?\"])", at + 1);
         }
         for (at, (node, inputs)) in self.steps().iter().enumerate() {
             let name = |input: usize| format!("t{}", inputs.get(input).copied().unwrap_or_default());
-            let call = node.call().and_then(|call| call.said(None, &name));
+            let call = node.call().and_then(|call| call.to_text(None, &name));
             let none = || unlike(&format!("{} does not have a textual form for workers", node.name));
             let _ = writeln!(text, "t{} = {}", at + sides.len() + 1, call.ok_or_else(none)?);
         }
@@ -122,8 +122,8 @@ impl Reader {
     /// Returns the element type of the files, and the checksum of all their facts.
     ///
     /// The facts are those about the tensor. The tensor may be read as another type.
-    pub fn said(&self) -> Option<(DType, String)> {
-        self.source().said()
+    pub fn fingerprint(&self) -> Option<(DType, String)> {
+        self.source().fingerprint()
     }
 
     /// Returns the fill, in the type that is read.

@@ -21,7 +21,7 @@ use crate::ops::{OpSpec, Split, op};
 /// The results of a rewritten graph, and the rewrites as text, one per line.
 pub(super) struct Rewritten {
     pub(super) results: Vec<Arc<Node>>,
-    pub(super) told: Vec<String>,
+    pub(super) notes: Vec<String>,
 }
 
 /// The largest number of rounds. One rewrite may enable another.
@@ -29,13 +29,13 @@ const ROUNDS: usize = 8;
 
 /// Returns the rewritten graph of some results.
 pub(super) fn rewritten(results: &[Arc<Node>]) -> Rewritten {
-    let mut done = Rewritten { results: results.to_vec(), told: Vec::new() };
+    let mut done = Rewritten { results: results.to_vec(), notes: Vec::new() };
     for _ in 0..ROUNDS {
-        let before = done.told.len();
-        let Rewritten { results, told } = once(&done.results);
-        done.told.extend(told);
+        let before = done.notes.len();
+        let Rewritten { results, notes } = once(&done.results);
+        done.notes.extend(notes);
         done.results = results;
-        if done.told.len() == before {
+        if done.notes.len() == before {
             break;
         }
     }
@@ -48,13 +48,13 @@ fn once(results: &[Arc<Node>]) -> Rewritten {
     let slices: BTreeMap<u64, &Arc<Node>> =
         nodes.iter().filter(|node| node.is_slice()).map(|node| (node.id, node)).collect();
     let cuts = cuts(results, &nodes, &slices);
-    let mut graph = RewrittenGraph { cuts, new: BTreeMap::new(), cut: BTreeMap::new(), told: Vec::new() };
+    let mut graph = RewrittenGraph { cuts, new: BTreeMap::new(), cut: BTreeMap::new(), notes: Vec::new() };
     for node in &nodes {
         let new = graph.renewed(node, &slices);
         graph.new.insert(node.id, new);
     }
     let results = results.iter().map(|node| graph.of(node)).collect();
-    Rewritten { results, told: graph.told }
+    Rewritten { results, notes: graph.notes }
 }
 
 /// The positions of a result that later steps need.
@@ -127,7 +127,7 @@ struct RewrittenGraph {
     new: BTreeMap<u64, Arc<Node>>,
     /// The slices of steps, by the numbers of the step and of the slice.
     cut: BTreeMap<(u64, u64), Arc<Node>>,
-    told: Vec<String>,
+    notes: Vec<String>,
 }
 
 impl RewrittenGraph {
@@ -150,14 +150,14 @@ impl RewrittenGraph {
             return Arc::clone(node);
         }
         if node.is_slice() && self.cuts.get(&node.inputs[0].id) == Some(&node.id) {
-            self.told.push(format!("{} is moved before {}", words(node), node.inputs[0].name));
+            self.notes.push(format!("{} is moved before {}", words(node), node.inputs[0].name));
             return self.of(&node.inputs[0]);
         }
         let inputs: Vec<Arc<Node>> = node.inputs.iter().map(|input| self.of(input)).collect();
         if let [x] = &inputs[..]
-            && let Some((new, told)) = shorter(node, x)
+            && let Some((new, notes)) = shorter(node, x)
         {
-            self.told.push(told);
+            self.notes.push(notes);
             return new;
         }
         let is_same = inputs.iter().zip(&node.inputs).all(|(new, old)| Arc::ptr_eq(new, old));
@@ -230,7 +230,7 @@ fn own_slices(slices: &[SliceInfoElem], of: &Shape, all: &Shape) -> Vec<SliceInf
 fn words(node: &Node) -> String {
     match node.work() {
         Some(work) => work.call.told_as(node.name, &|_| "x".into()),
-        None => node.told(),
+        None => node.description(),
     }
 }
 
@@ -297,8 +297,8 @@ fn permuted(node: &Node, x: &Arc<Node>) -> Option<(Arc<Node>, String)> {
     }
     let order: Vec<isize> = axes.iter().map(|&axis| axis as isize).collect();
     let one = Call::of(&op::permute_axes, [Arg::Input(0), Arg::integers(&order)]);
-    let told = format!("{} and {} are merged into permute_axes({axes:?})", words(x), words(node));
-    Some((moved(inner, one, node)?, told))
+    let notes = format!("{} and {} are merged into permute_axes({axes:?})", words(x), words(node));
+    Some((moved(inner, one, node)?, notes))
 }
 
 /// Merges two `any` or two `all` reductions into one reduction over the axes of both.
@@ -317,11 +317,11 @@ fn folded(node: &Node, x: &Arc<Node>) -> Option<(Arc<Node>, String)> {
     let mut axes: Vec<usize> = of_outer.chain(of_inner.iter().copied()).collect();
     axes.sort_unstable();
     axes.dedup();
-    let told = format!("{} of {} is merged over {axes:?}", words(node), words(x));
+    let notes = format!("{} of {} is merged over {axes:?}", words(node), words(x));
     let call = work.call.with("axis", Arg::Axes(Axes::from(axes).with_keep_dims(inner.keeps_dims())));
     let shape = lengths::of_call(&call, &[of.shape.as_ref()?]);
     let again = Work { takes_chunks: takes_chunks(&call, of.shape.as_ref()), call, ..work.clone() };
     let mut again = again.node(x.name, x.kind, vec![Arc::clone(of)], shape);
     again.place = node.place;
-    Some((Arc::new(again), told))
+    Some((Arc::new(again), notes))
 }

@@ -93,9 +93,9 @@ impl SourceBox {
 }
 
 impl Source for SourceBox {
-    fn told(&self) -> String {
+    fn description(&self) -> String {
         let ranges: Vec<String> = self.ranges.iter().map(|range| format!("{}:{}", range.start, range.end)).collect();
-        format!("{}[{}]", self.of.told(), ranges.join(", "))
+        format!("{}[{}]", self.of.description(), ranges.join(", "))
     }
 
     fn shape(&self) -> &Shape {

@@ -9,7 +9,7 @@ use super::Lazy;
 use super::call::{Arg, Call, Typed};
 use super::node::{Form, Held, Made, Node, known};
 use super::steps::{LazyStored, Steps, made, operand};
-use super::text::said_of_list;
+use super::text::text_of_list;
 use crate::CooTensor;
 use crate::base::error::{Error, Result};
 use crate::base::index::Index;
@@ -153,11 +153,11 @@ impl<T: Element> Typed for InsertedValues<T> {
     }
 
     fn is_same(&self, other: &dyn Typed) -> bool {
-        self.said().is_some() && self.said() == other.said()
+        self.to_text().is_some() && self.to_text() == other.to_text()
     }
 
-    fn said(&self) -> Option<String> {
-        said_of_list(&self.0)
+    fn to_text(&self) -> Option<String> {
+        text_of_list(&self.0)
     }
 }
 

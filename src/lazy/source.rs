@@ -24,7 +24,7 @@ use crate::tensor::erased::SparseRef;
 /// A tensor that is read when it is needed. The tensor may be larger than memory.
 pub(crate) trait Source: Send + Sync {
     /// Returns the text for messages and plans.
-    fn told(&self) -> String;
+    fn description(&self) -> String;
 
     fn shape(&self) -> &Shape;
 
@@ -53,7 +53,7 @@ pub(crate) trait Source: Send + Sync {
     /// Passes the entries of one partition in chunks. A chunk is a tensor of the entire shape, with the hash of each
     /// entry.
     fn share(&self, _: Part, _: &mut dyn FnMut(Held, Vec<u64>) -> Result<()>) -> Result<()> {
-        Err(Error::Argument { operation: "scan", why: format!("{} cannot be partitioned", self.told()) })
+        Err(Error::Argument { operation: "scan", why: format!("{} cannot be partitioned", self.description()) })
     }
 
     /// Returns the path of the file or folder, if there is one.
@@ -63,7 +63,7 @@ pub(crate) trait Source: Send + Sync {
 
     /// Returns the number of entries in a range of each axis.
     fn stored_in(&self, _: &[Range<usize>]) -> Result<u64> {
-        Err(Error::Argument { operation: "scan", why: format!("the entries of {} are not counted", self.told()) })
+        Err(Error::Argument { operation: "scan", why: format!("the entries of {} are not counted", self.description()) })
     }
 
     /// Returns the number of all entries and the sum of their hashes, if known.
@@ -73,13 +73,13 @@ pub(crate) trait Source: Send + Sync {
 
     /// Returns the element type of the files, and the checksum of all facts that they state about the tensor. The
     /// tensor may be read as another type.
-    fn said(&self) -> Option<(DType, String)> {
+    fn fingerprint(&self) -> Option<(DType, String)> {
         None
     }
 
     /// Returns the tensor without its entries.
     fn none(&self) -> Result<Held> {
-        Err(Error::Argument { operation: "scan", why: format!("{} has no header", self.told()) })
+        Err(Error::Argument { operation: "scan", why: format!("{} has no header", self.description()) })
     }
 
     /// Returns the value, if it is on a device.
@@ -95,7 +95,7 @@ pub(crate) trait Source: Send + Sync {
 /// A value on a device.
 pub trait OnDevice: Any + Send + Sync {
     /// Returns the place as text.
-    fn told(&self) -> String;
+    fn description(&self) -> String;
 
     /// Returns the bytes of the value.
     fn bytes(&self) -> u64;

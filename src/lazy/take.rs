@@ -34,7 +34,7 @@ impl<J: Position> Typed for TakenPositions<J> {
         are_few && format!("{:?}", self.0) == format!("{other:?}")
     }
 
-    fn said(&self) -> Option<String> {
+    fn to_text(&self) -> Option<String> {
         let items = Some(&self.0).filter(|take| take.len() <= WRITTEN)?.items(0).ok()?;
         let items: Option<Vec<i64>> = items.iter().map(|item| item.to_i64()).collect();
         nested(&items?, self.0.shape())

@@ -15,23 +15,23 @@ pub(super) fn bracketed(items: impl Iterator<Item = String>) -> String {
 }
 
 /// Returns the textual form of a list of items, if each of them has one.
-pub(super) fn said_of_items(items: impl Iterator<Item = Option<String>>) -> Option<String> {
+pub(super) fn text_of_items(items: impl Iterator<Item = Option<String>>) -> Option<String> {
     Some(bracketed(items.collect::<Option<Vec<_>>>()?.into_iter()))
 }
 
 /// Returns the textual form of elements, if there is one and they are not too many.
-pub(super) fn said_of_list<T: Element>(elements: &[T]) -> Option<String> {
-    if elements.len() <= WRITTEN { said_of_items(elements.iter().map(Said::said)) } else { None }
+pub(super) fn text_of_list<T: Element>(elements: &[T]) -> Option<String> {
+    if elements.len() <= WRITTEN { text_of_items(elements.iter().map(ToText::to_text)) } else { None }
 }
 
 /// An argument that may have a textual form.
-pub(super) trait Said {
+pub(super) trait ToText {
     /// Returns the textual form; `None` if no text is read back bitwise identical.
-    fn said(&self) -> Option<String>;
+    fn to_text(&self) -> Option<String>;
 }
 
-impl<T: Element> Said for T {
-    fn said(&self) -> Option<String> {
+impl<T: Element> ToText for T {
+    fn to_text(&self) -> Option<String> {
         match self.to_number() {
             Number::Integer(_) => Some(format!("{self:?}")),
             Number::Real(real) if real.is_nan() => is_canonical(*self, real).then(|| "nan".into()),
@@ -51,27 +51,27 @@ fn is_canonical<T: Element>(_: T, nan: f64) -> bool {
     matches!(read, Some(Number::Real(read)) if read.to_bits() == nan.to_bits())
 }
 
-impl Said for [i128] {
-    fn said(&self) -> Option<String> {
+impl ToText for [i128] {
+    fn to_text(&self) -> Option<String> {
         (self.len() <= WRITTEN).then(|| format!("{self:?}"))
     }
 }
 
-impl Said for [(usize, usize)] {
-    fn said(&self) -> Option<String> {
+impl ToText for [(usize, usize)] {
+    fn to_text(&self) -> Option<String> {
         (self.len() <= WRITTEN).then(|| bracketed(self.iter().map(|(before, behind)| format!("[{before}, {behind}]"))))
     }
 }
 
-impl Said for [SliceInfoElem] {
-    fn said(&self) -> Option<String> {
-        let parts: Option<Vec<String>> = self.iter().map(said_of_slice).collect();
+impl ToText for [SliceInfoElem] {
+    fn to_text(&self) -> Option<String> {
+        let parts: Option<Vec<String>> = self.iter().map(text_of_slice).collect();
         parts.filter(|parts| !parts.is_empty()).map(|parts| format!("\"{}\"", parts.join(", ")))
     }
 }
 
 /// Returns a slice as `start:stop:step`, which an expression reads as in Python.
-fn said_of_slice(slice: &SliceInfoElem) -> Option<String> {
+fn text_of_slice(slice: &SliceInfoElem) -> Option<String> {
     let end_of = |end: Option<isize>| end.map_or_else(String::new, |end| end.to_string());
     match *slice {
         SliceInfoElem::Index(index) => Some(index.to_string()),
@@ -91,29 +91,29 @@ fn said_of_slice(slice: &SliceInfoElem) -> Option<String> {
 
 /// Returns axes as the arguments `name`, `keep_dims` and `by`, or `None` if they do not have a textual form. If `name`
 /// is not empty, all axes are written as no argument.
-pub(super) fn said_of_axes(axes: &Axes, name: &str) -> Option<Vec<String>> {
+pub(super) fn text_of_axes(axes: &Axes, name: &str) -> Option<Vec<String>> {
     let named = |text: String| if name.is_empty() { text } else { format!("{name}={text}") };
-    let mut said = Vec::new();
+    let mut to_text = Vec::new();
     match (axes.each(), axes.labels()) {
-        (None, None) if axes.count().is_none() => said.extend(name.is_empty().then(|| "\"all\"".into())),
-        (Some([axis]), _) => said.push(named(axis.to_string())),
-        (Some(axes), None) => said.push(named(format!("{axes:?}"))),
+        (None, None) if axes.count().is_none() => to_text.extend(name.is_empty().then(|| "\"all\"".into())),
+        (Some([axis]), _) => to_text.push(named(axis.to_string())),
+        (Some(axes), None) => to_text.push(named(format!("{axes:?}"))),
         _ => return None,
     }
     if axes.keeps_dims() {
-        said.push("keep_dims=true".into());
+        to_text.push("keep_dims=true".into());
     }
     if let Some(labels) = axes.labels() {
         let grouping = labels.grouping()?;
         let is_told = grouping.labels().iter().max().map_or(0, |greatest| greatest + 1) == grouping.count();
         let labels = Some(grouping.labels()).filter(|labels| is_told && labels.len() <= WRITTEN)?;
-        said.push(format!("by={labels:?}"));
+        to_text.push(format!("by={labels:?}"));
     }
-    Some(said)
+    Some(to_text)
 }
 
 /// Returns the textual form of a tensor with its entries, if there is one.
-pub(super) fn said_of_tensor<T: Element>(x: SparseRef<'_, T>) -> Option<String> {
+pub(super) fn text_of_tensor<T: Element>(x: SparseRef<'_, T>) -> Option<String> {
     // The shortest entry has two bytes.
     if x.nnz() > TEXT / 2 {
         return None;
@@ -121,22 +121,22 @@ pub(super) fn said_of_tensor<T: Element>(x: SparseRef<'_, T>) -> Option<String> 
     let mut indices = Vec::with_capacity(x.nnz());
     x.for_each_entry(|coordinates, _| indices.push(format!("{coordinates:?}")));
     let indices = bracketed(indices.into_iter());
-    let values = said_of_items(x.values().iter().map(Said::said));
+    let values = text_of_items(x.values().iter().map(ToText::to_text));
     let format = match x.pattern().format() {
         Format::Coo => "coo",
         Format::Csr => "csr",
     };
     let (dtype, shape) = (T::DTYPE, bracketed(x.shape().iter().map(usize::to_string)));
-    let fill = x.fill().said()?;
+    let fill = x.fill().to_text()?;
     Some(format!("tensor(\"{dtype}\", \"{format}\", {shape}, {fill}, {indices}, {})", values?))
 }
 
 /// Returns the textual form of an array with its elements, if there is one.
-pub(super) fn said_of_array<T: Element>(x: &ArrayD<T>) -> Option<String> {
+pub(super) fn text_of_array<T: Element>(x: &ArrayD<T>) -> Option<String> {
     if x.len() > TEXT / 2 {
         return None;
     }
-    let (values, shape) = (said_of_items(x.iter().map(Said::said))?, bracketed(x.shape().iter().map(usize::to_string)));
+    let (values, shape) = (text_of_items(x.iter().map(ToText::to_text))?, bracketed(x.shape().iter().map(usize::to_string)));
     Some(format!("array(\"{}\", {shape}, {values})", T::DTYPE))
 }
 

@@ -10,7 +10,7 @@ use super::columns::{self, ByBytes};
 use super::kit;
 use super::node::{Held, Made, Node, known};
 use super::source::{ByRanges, OfPairs, TensorRanges};
-use super::text::said_of_tensor;
+use super::text::text_of_tensor;
 use crate::base::alloc;
 use crate::base::axes::Axes;
 use crate::base::error::{Error, Result};
@@ -102,7 +102,7 @@ pub trait Kind: Any + Send + Sync {
     }
 
     /// Returns the textual form of a tensor with its entries, if there is one.
-    fn said(&self, _: &Held) -> Option<String> {
+    fn to_text(&self, _: &Held) -> Option<String> {
         None
     }
 
@@ -253,8 +253,8 @@ impl<P: Pattern, T: Element> Kind for OfTensor<P, T> {
         }
     }
 
-    fn said(&self, value: &Held) -> Option<String> {
-        said_of_tensor(known::<Tensor<P, T>>(value).sparse())
+    fn to_text(&self, value: &Held) -> Option<String> {
+        text_of_tensor(known::<Tensor<P, T>>(value).sparse())
     }
 
     fn by_pieces(&self) -> Option<&dyn ByPieces> {

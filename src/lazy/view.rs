@@ -56,7 +56,7 @@ impl Plan {
     }
 
     /// Returns all steps as text.
-    pub fn told(&self) -> String {
+    pub fn to_text(&self) -> String {
         self.explain()
     }
 }
@@ -68,8 +68,8 @@ impl<'a> View<'a> {
     }
 
     /// Returns the call as text.
-    pub fn told(self) -> String {
-        self.step.node.told()
+    pub fn to_text(self) -> String {
+        self.step.node.description()
     }
 
     /// Returns the indices of the inputs.
@@ -208,8 +208,8 @@ pub struct Read<'a>(&'a Arc<dyn Source>);
 
 impl Read<'_> {
     /// Returns the tensor as text.
-    pub fn told(&self) -> String {
-        self.0.told()
+    pub fn to_text(&self) -> String {
+        self.0.description()
     }
 
     /// Returns the bytes that the tensor takes in memory.

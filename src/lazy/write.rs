@@ -117,7 +117,7 @@ impl<'a> ProgramWriter<'a> {
 
     fn tensor(&self, node: &Node) -> Result<String> {
         let value = match (&node.body, node.found.get()) {
-            (Body::Constant(value), _) | (_, Some(value)) => node.kind.said(value),
+            (Body::Constant(value), _) | (_, Some(value)) => node.kind.to_text(value),
             _ => None,
         };
         value.ok_or_else(|| {
@@ -149,7 +149,7 @@ impl<'a> ProgramWriter<'a> {
             return Err(refused(&of.node, "a closure does not have a textual form"));
         }
         let names = of.inputs.iter().map(|&input| self.name(input)).collect::<Result<Vec<String>>>()?;
-        call.said(number, &|input| names.get(input).cloned().unwrap_or_default()).ok_or_else(no_text)
+        call.to_text(number, &|input| names.get(input).cloned().unwrap_or_default()).ok_or_else(no_text)
     }
 }
 

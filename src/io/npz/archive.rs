@@ -185,8 +185,8 @@ impl<'r> Archive<'r> {
         if self.has("format") {
             return self.text("format");
         }
-        let told = [("coords", "coo"), ("row", "coo"), ("compressed_axes", "gcxs")];
-        match told.into_iter().find(|(member, _)| self.has(member)) {
+        let markers = [("coords", "coo"), ("row", "coo"), ("compressed_axes", "gcxs")];
+        match markers.into_iter().find(|(member, _)| self.has(member)) {
             Some((_, layout)) => Ok(layout.into()),
             None => {
                 let names: Vec<String> = self.zip.file_names_raw().take(8).map(quote).collect();

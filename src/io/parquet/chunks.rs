@@ -33,7 +33,7 @@ pub struct Pieces<'d> {
     /// The coordinates of the last entry so far.
     last: Option<Vec<u64>>,
     /// The bytes that were read of finished parts.
-    told: u64,
+    bytes_read: u64,
 }
 
 /// The part that is being read.
@@ -94,7 +94,7 @@ impl<'d> Pieces<'d> {
         let coords = Width::of_lengths(dataset.shape()).bytes() * dataset.shape().rank();
         let entry = 2 * (coords + width) + 8;
         let most = usize::try_from(memory / entry as u64).unwrap_or(usize::MAX).max(1);
-        Pieces { dataset, ranges, share: (0, 1), are_hashed: false, most, next: 0, open: None, last: None, told: 0 }
+        Pieces { dataset, ranges, share: (0, 1), are_hashed: false, most, next: 0, open: None, last: None, bytes_read: 0 }
     }
 
     /// Returns the next chunk, which may be empty.
@@ -104,7 +104,7 @@ impl<'d> Pieces<'d> {
                 if let Some((group, rows)) = open.take(self.most) {
                     return self.read(group, rows).map(Some);
                 }
-                self.told = open.opened.stream.bytes();
+                self.bytes_read = open.opened.stream.bytes();
                 self.open = None;
             }
             let Some(part) = self.dataset.parts().get(self.next) else { return Ok(None) };
@@ -117,7 +117,7 @@ impl<'d> Pieces<'d> {
     }
 
     fn open(&self, number: usize) -> Result<OpenPart<'d>> {
-        let mut opened = self.dataset.open_part(number, self.told)?;
+        let mut opened = self.dataset.open_part(number, self.bytes_read)?;
         let groups = opened.footer.groups.iter().map(|group| group.rows as usize).collect::<Vec<_>>();
         let picked = match &self.ranges {
             Some(ranges) => opened.table(self.dataset.options()).picked(ranges),

@@ -66,7 +66,7 @@ pub struct Dataset {
     parts: Vec<TablePart>,
     options: ReadOptions,
     /// The number of bytes read, if all reads report one common progress.
-    told: Option<Arc<AtomicU64>>,
+    bytes_read: Option<Arc<AtomicU64>>,
 }
 
 impl Dataset {
@@ -103,7 +103,7 @@ impl Dataset {
             are_checked,
             parts,
             options: options.clone(),
-            told: None,
+            bytes_read: None,
         })
     }
 
@@ -125,13 +125,13 @@ impl Dataset {
             are_checked: footer.is_checked,
             parts,
             options: options.clone(),
-            told: None,
+            bytes_read: None,
         })
     }
 
     /// Returns the same dataset, whose reads from now on report one common progress.
     pub(crate) fn with_common_progress(self) -> Dataset {
-        Dataset { told: Some(Arc::default()), ..self }
+        Dataset { bytes_read: Some(Arc::default()), ..self }
     }
 
     /// Returns the lengths of the axes.
@@ -181,7 +181,7 @@ impl Dataset {
     }
 
     /// Returns the element type of the files, and the checksum of all facts that they state about the tensor.
-    pub(crate) fn said(&self) -> (DType, String) {
+    pub(crate) fn fingerprint(&self) -> (DType, String) {
         (self.dtype, self.described.checksum())
     }
 
@@ -319,26 +319,26 @@ impl Dataset {
         is_asked: impl Fn(&TablePart) -> bool,
         mut read: impl FnMut(&mut OpenedTable<'_>) -> Result<()>,
     ) -> Result<()> {
-        let (mut told, mut worth) = (0, 0);
+        let (mut bytes_read, mut worth) = (0, 0);
         for (number, part) in self.parts.iter().enumerate().filter(|(_, part)| is_asked(part)) {
-            let mut opened = self.open_part(number, told)?;
+            let mut opened = self.open_part(number, bytes_read)?;
             let mut table = opened.table(&self.options);
             worth += part.bytes;
             table.worth = worth;
             read(&mut table).map_err(|error| self.in_part(number, error))?;
             drop(table);
-            told = opened.stream.bytes();
+            bytes_read = opened.stream.bytes();
         }
         Ok(())
     }
 
-    /// Opens a part, which must be as the manifest describes it; `told` bytes of other parts have been read.
-    pub(super) fn open_part(&self, number: usize, told: u64) -> Result<Opened<'_>> {
-        let opened = self.opened(&self.parts[number], told);
+    /// Opens a part, which must be as the manifest describes it; `bytes_read` bytes of other parts have been read.
+    pub(super) fn open_part(&self, number: usize, bytes_read: u64) -> Result<Opened<'_>> {
+        let opened = self.opened(&self.parts[number], bytes_read);
         opened.map_err(|error| self.in_part(number, error))
     }
 
-    fn opened(&self, part: &TablePart, told: u64) -> Result<Opened<'_>> {
+    fn opened(&self, part: &TablePart, bytes_read: u64) -> Result<Opened<'_>> {
         let changed = |what: &str| Error::Format { place: "the part".into(), message: what.into() };
         let path = if self.is_folder { self.root.join(&part.file) } else { self.root.clone() };
         // A link may lead out of the folder, and opening a pipe may block.
@@ -346,16 +346,16 @@ impl Dataset {
             return Err(changed("it is not a regular file"));
         }
         let mut opened =
-            Opened::new(File::open(path)?, &ReadOptions::default(), &self.options.progress, self.told.as_deref())?;
-        opened.stream.start_at(told);
+            Opened::new(File::open(path)?, &ReadOptions::default(), &self.options.progress, self.bytes_read.as_deref())?;
+        opened.stream.start_at(bytes_read);
         if opened.length != part.bytes {
             return Err(changed(&format!("it has {} bytes, but the manifest lists {}", opened.length, part.bytes)));
         }
         if self.are_checked && !opened.footer.is_checked {
             return Err(changed("it does not have the checksums in the manifest; it was changed"));
         }
-        let said = Description { extent: Some(part.extent.clone()), ..self.described.clone() };
-        if opened.layout.described != said {
+        let fingerprint = Description { extent: Some(part.extent.clone()), ..self.described.clone() };
+        if opened.layout.described != fingerprint {
             return Err(changed("its description differs from the manifest; it was changed"));
         }
         // Memory limits use the declared entries, but reading uses the rows, so both must agree.

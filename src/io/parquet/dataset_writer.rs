@@ -69,7 +69,7 @@ pub struct DatasetWriter {
     /// The coordinates of the last entry, which the next entries must follow.
     last: Option<Vec<u64>>,
     /// The number of bytes written, for the progress.
-    told: u64,
+    bytes_written: u64,
     is_broken: bool,
 }
 
@@ -129,7 +129,7 @@ impl DatasetWriter {
             memory: None,
             extent: Extent::default(),
             last: None,
-            told: 0,
+            bytes_written: 0,
             is_broken: false,
         })
     }
@@ -231,9 +231,9 @@ impl DatasetWriter {
     fn end_group(&mut self) -> Result<()> {
         let Some(OpenTable { table, file }) = &mut self.open else { return Ok(()) };
         let mut target = Watched::new(file.file(), &self.options.progress);
-        target.start_at(self.told);
+        target.start_at(self.bytes_written);
         table.end_group(&mut target)?;
-        self.told = target.bytes();
+        self.bytes_written = target.bytes();
         let is_full = table.entries() >= self.options.part_entries.unwrap_or(PART).max(1) as u64;
         if is_full && matches!(self.target, WriteTarget::Folder(_)) { self.close() } else { Ok(()) }
     }
@@ -283,9 +283,9 @@ impl DatasetWriter {
     fn end(&mut self, OpenTable { mut table, mut file }: OpenTable) -> Result<()> {
         table.set_fill(self.described.as_ref().and_then(|described| described.fill.clone()));
         let mut target = Watched::new(file.file(), &self.options.progress);
-        target.start_at(self.told);
+        target.start_at(self.bytes_written);
         let extent = table.finish(&mut target)?;
-        self.told = target.bytes();
+        self.bytes_written = target.bytes();
         let _ = self.extent.append(&extent);
         match (&mut self.target, file) {
             (WriteTarget::Folder(folder), PartFile::Named(name, file)) => {

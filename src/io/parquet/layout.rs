@@ -96,7 +96,7 @@ fn index_column(footer: &Footer, name: &str) -> Result<usize> {
     let (number, column) = flat(footer, name)?;
     match (column.physical, column.meaning) {
         (Physical::Int32 | Physical::Int64, Meaning::Plain | Meaning::Integer { .. }) => Ok(number),
-        _ => Err(at_column(name, format!("it does not hold coordinates, but {}", told(column)))),
+        _ => Err(at_column(name, format!("it does not hold coordinates, but {}", values_of_column(column)))),
     }
 }
 
@@ -116,7 +116,7 @@ fn value_columns(footer: &Footer, values: &str, said: Option<DType>) -> Result<(
         [Ok(dtype)] => dtype,
         [Ok(DType::Float32), Ok(DType::Float32)] => DType::Complex64,
         [Ok(DType::Float64), Ok(DType::Float64)] => DType::Complex128,
-        [Err(column), ..] | [_, Err(column)] => return Err(at_column(&column.name, told(column))),
+        [Err(column), ..] | [_, Err(column)] => return Err(at_column(&column.name, values_of_column(column))),
         _ => return Err(at_column(values, "its two parts do not have the same float type")),
     };
     let dtype = match (said, found) {
@@ -151,7 +151,7 @@ fn dtype_of(column: &Column) -> Option<DType> {
 }
 
 /// Describes the values of a column, for errors.
-fn told(column: &Column) -> String {
+fn values_of_column(column: &Column) -> String {
     match (column.physical, column.meaning) {
         (_, Meaning::Other(name)) => format!("its values are {name}"),
         (Physical::Other(name), _) => format!("its values are {name}"),

@@ -417,7 +417,7 @@ impl<'a> Layout<'a> {
     }
 
     /// Returns the stages as text.
-    pub(super) fn told(&self) -> String {
+    pub(super) fn to_text(&self) -> String {
         let mut text = String::new();
         for (at, way) in &self.ways {
             let _ = match way {

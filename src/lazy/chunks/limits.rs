@@ -52,14 +52,14 @@ impl Room {
     /// divided by `part`, and by the number of works that run at once.
     pub(super) fn bounded<T>(&self, part: u64, works: u64, work: impl FnOnce() -> Result<T>) -> Result<T> {
         let limit = (self.left() / part).max(LEAST) / works;
-        limit::within(Some(limit), work).map_err(|error| self.told(error, limit, part))
+        limit::within(Some(limit), work).map_err(|error| self.with_totals(error, limit, part))
     }
 
     /// Returns an error at the limit of a fraction with the bytes of all fractions and of the held values.
-    fn told(&self, error: Error, own: u64, part: u64) -> Error {
+    fn with_totals(&self, error: Error, own: u64, part: u64) -> Error {
         match error {
             Error::Lazy { operation, file, line, cause } => {
-                Error::Lazy { operation, file, line, cause: Box::new(self.told(*cause, own, part)) }
+                Error::Lazy { operation, file, line, cause: Box::new(self.with_totals(*cause, own, part)) }
             }
             Error::TooLarge { what, bytes, limit, .. } if limit == own => {
                 let bytes = bytes.saturating_mul(part.into()).saturating_add(self.held.into());

@@ -99,7 +99,7 @@ impl Engine for Chunks {
     }
 
     fn explain(&self, plan: &Plan, slots: &[Option<Held>]) -> String {
-        plan.explain() + &Layout::new(plan, self.memory, slots, None).told()
+        plan.explain() + &Layout::new(plan, self.memory, slots, None).to_text()
     }
 
     fn memory(&self) -> Option<u64> {

@@ -43,9 +43,9 @@ impl Spill {
     pub fn folder(&self) -> Result<PathBuf> {
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
         if made.is_none() {
-            let told = |error: std::io::Error| format!("the folder {}: {error}", self.base.display());
+            let in_folder = |error: std::io::Error| format!("the folder {}: {error}", self.base.display());
             let found =
-                CreatedFolder::new(&self.base).map_err(|error| std::io::Error::new(error.kind(), told(error)))?;
+                CreatedFolder::new(&self.base).map_err(|error| std::io::Error::new(error.kind(), in_folder(error)))?;
             *made = Some(found);
         }
         Ok(made.as_ref().map_or_else(PathBuf::new, |made| made.folder.clone()))

@@ -113,7 +113,7 @@ impl ForwardStep<'_> {
     /// `plus_times` has gradients.
     fn products(&self, upstream: &Arc<Node>) -> Gradients {
         let semiring = self.call.named("semiring");
-        let is_sum = matches!(semiring, Arg::Absent) || self.call.said_of("semiring") == Some("\"plus_times\"".into());
+        let is_sum = matches!(semiring, Arg::Absent) || self.call.text_of("semiring") == Some("\"plus_times\"".into());
         if !is_sum {
             return None;
         }

@@ -33,7 +33,7 @@ impl<T: Element, F: Fn(T) -> bool + Copy + Sync> Map<T> for Test<F> {
 ///
 /// A complex number is infinite if either part is. Integers and `bool` yield `false`.
 ///
-#[doc = said!(predicate)]
+#[doc = page!(predicate)]
 /// # NaN
 ///
 /// NaN yields `false`. A complex number with a NaN part and an infinite part is both NaN and infinite.
@@ -62,7 +62,7 @@ pub fn isinf<X: Operand<Elem: Element>>(x: &X) -> Result<X::Mapped<bool>> {
 
 /// Writes the results of [`isinf`] into an existing buffer.
 ///
-#[doc = said!(predicate_into)]
+#[doc = page!(predicate_into)]
 pub fn isinf_into<X: Operand<Elem: Element>>(x: &X, out: &mut impl Answers<X>) -> Result<()> {
     out.take_answers(x, &Test(Element::isinf))
 }
@@ -73,7 +73,7 @@ pub fn isinf_into<X: Operand<Elem: Element>>(x: &X, out: &mut impl Answers<X>) -
 ///
 /// A complex number is NaN if either part is. Integers and `bool` yield `false`.
 ///
-#[doc = said!(predicate)]
+#[doc = page!(predicate)]
 /// # NaN
 ///
 /// Every NaN yields `true`, whatever its sign and payload.
@@ -102,7 +102,7 @@ pub fn isnan<X: Operand<Elem: Element>>(x: &X) -> Result<X::Mapped<bool>> {
 
 /// Writes the results of [`isnan`] into an existing buffer.
 ///
-#[doc = said!(predicate_into)]
+#[doc = page!(predicate_into)]
 pub fn isnan_into<X: Operand<Elem: Element>>(x: &X, out: &mut impl Answers<X>) -> Result<()> {
     out.take_answers(x, &Test(Element::isnan))
 }
@@ -113,7 +113,7 @@ pub fn isnan_into<X: Operand<Elem: Element>>(x: &X, out: &mut impl Answers<X>) -
 ///
 /// A complex number is finite if both parts are. Integers and `bool` yield `true`.
 ///
-#[doc = said!(predicate)]
+#[doc = page!(predicate)]
 /// # NaN
 ///
 /// NaN yields `false`.
@@ -140,7 +140,7 @@ pub fn isfinite<X: Operand<Elem: Element>>(x: &X) -> Result<X::Mapped<bool>> {
 
 /// Writes the results of [`isfinite`] into an existing buffer.
 ///
-#[doc = said!(predicate_into)]
+#[doc = page!(predicate_into)]
 pub fn isfinite_into<X: Operand<Elem: Element>>(x: &X, out: &mut impl Answers<X>) -> Result<()> {
     out.take_answers(x, &Test(Element::isfinite))
 }
@@ -151,7 +151,7 @@ pub fn isfinite_into<X: Operand<Elem: Element>>(x: &X, out: &mut impl Answers<X>
 ///
 /// An imaginary part of `-0.0` is zero. Types without an imaginary part yield `true`.
 ///
-#[doc = said!(predicate)]
+#[doc = page!(predicate)]
 /// # NaN
 ///
 /// An imaginary part that is NaN is not zero. The real part does not matter, and neither does a NaN of a real type.
@@ -181,7 +181,7 @@ pub fn isreal<X: Operand<Elem: Element>>(x: &X) -> Result<X::Mapped<bool>> {
 
 /// Writes the results of [`isreal`] into an existing buffer.
 ///
-#[doc = said!(predicate_into)]
+#[doc = page!(predicate_into)]
 pub fn isreal_into<X: Operand<Elem: Element>>(x: &X, out: &mut impl Answers<X>) -> Result<()> {
     out.take_answers(x, &Test(Element::isreal))
 }
@@ -192,7 +192,7 @@ pub fn isreal_into<X: Operand<Elem: Element>>(x: &X, out: &mut impl Answers<X>) 
 ///
 /// Integers and `bool` yield `false`. Complex elements do not have a sign, and do not compile.
 ///
-#[doc = said!(predicate)]
+#[doc = page!(predicate)]
 /// # NaN
 ///
 /// NaN yields `false`.
@@ -234,7 +234,7 @@ pub fn isposinf<X: Operand<Elem: Real>>(x: &X) -> Result<X::Mapped<bool>> {
 
 /// Writes the results of [`isposinf`] into an existing buffer.
 ///
-#[doc = said!(predicate_into)]
+#[doc = page!(predicate_into)]
 pub fn isposinf_into<X: Operand<Elem: Real>>(x: &X, out: &mut impl Answers<X>) -> Result<()> {
     out.take_answers(x, &Test(Real::isposinf))
 }
@@ -245,7 +245,7 @@ pub fn isposinf_into<X: Operand<Elem: Real>>(x: &X, out: &mut impl Answers<X>) -
 ///
 /// Integers and `bool` yield `false`. Complex elements do not have a sign, and do not compile.
 ///
-#[doc = said!(predicate)]
+#[doc = page!(predicate)]
 /// # NaN
 ///
 /// NaN yields `false`.
@@ -286,7 +286,7 @@ pub fn isneginf<X: Operand<Elem: Real>>(x: &X) -> Result<X::Mapped<bool>> {
 
 /// Writes the results of [`isneginf`] into an existing buffer.
 ///
-#[doc = said!(predicate_into)]
+#[doc = page!(predicate_into)]
 pub fn isneginf_into<X: Operand<Elem: Real>>(x: &X, out: &mut impl Answers<X>) -> Result<()> {
     out.take_answers(x, &Test(Real::isneginf))
 }

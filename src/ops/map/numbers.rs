@@ -13,7 +13,7 @@ use crate::ops::operand::Operand;
 ///
 /// Unsigned integers and `bool` do not have negatives, and do not compile.
 ///
-#[doc = said!(shapes)]
+#[doc = page!(shapes)]
 /// # NaN
 ///
 /// NaN yields the canonical NaN.
@@ -25,7 +25,7 @@ use crate::ops::operand::Operand;
 /// # Errors
 ///
 /// - `Overflow`: the negative of the smallest integer does not fit its type;
-#[doc = said!(costs)]
+#[doc = page!(costs)]
 /// # Examples
 ///
 /// ```
@@ -56,7 +56,7 @@ pub fn neg<X: Operand<Elem: Signed>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 ///
 /// *dx*<sub>i</sub> = *dy*<sub>i</sub> · −1
 ///
-#[doc = said!(gradient)]
+#[doc = page!(gradient)]
 /// ```
 /// use lacuna::{CooTensor, neg, grad};
 /// use ndarray::{arr0, arr1};
@@ -91,7 +91,7 @@ pub fn neg_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
 /// The magnitude of a complex number is real, within 1 unit in the last place. `bool` does not have a magnitude,
 /// and does not compile.
 ///
-#[doc = said!(shapes)]
+#[doc = page!(shapes)]
 /// # NaN
 ///
 /// NaN yields the canonical NaN. A complex number with an infinite part is infinite, even if the other part is NaN.
@@ -103,7 +103,7 @@ pub fn neg_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
 /// # Errors
 ///
 /// - `Overflow`: the magnitude of the smallest integer of a signed type does not fit the type;
-#[doc = said!(costs)]
+#[doc = page!(costs)]
 /// # Examples
 ///
 /// ```
@@ -135,7 +135,7 @@ pub fn abs<X: Operand<Elem: Magnitude>>(x: &X) -> Result<X::Mapped<<X::Elem as M
 ///
 /// The derivative at zero is 0.
 ///
-#[doc = said!(gradient)]
+#[doc = page!(gradient)]
 /// ```
 /// use lacuna::{CooTensor, abs, grad};
 /// use ndarray::{arr0, arr1};
@@ -169,7 +169,7 @@ pub fn abs_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
 ///
 /// Zeros keep their own sign. `bool` and complex numbers do not have a sign, and do not compile.
 ///
-#[doc = said!(shapes)]
+#[doc = page!(shapes)]
 /// # NaN
 ///
 /// NaN yields the canonical NaN. (`f64::signum` of a zero is ±1.)
@@ -180,7 +180,7 @@ pub fn abs_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
 ///
 /// # Errors
 ///
-#[doc = said!(costs)]
+#[doc = page!(costs)]
 /// # Examples
 ///
 /// ```
@@ -213,7 +213,7 @@ pub fn sign<X: Operand<Elem: RealNumber>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 ///
 /// Zeros of both signs are equal, and keep their sign. Complex numbers are not ordered, and do not compile.
 ///
-#[doc = said!(shapes)]
+#[doc = page!(shapes)]
 /// # NaN
 ///
 /// NaN yields the canonical NaN.
@@ -226,7 +226,7 @@ pub fn sign<X: Operand<Elem: RealNumber>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 /// # Errors
 ///
 /// - `Argument`: the lower bound is above the upper one, or one of them is NaN;
-#[doc = said!(costs)]
+#[doc = page!(costs)]
 /// # Examples
 ///
 /// ```
@@ -254,7 +254,7 @@ pub fn clamp<X: Operand<Elem: Real>>(x: &X, low: X::Elem, high: X::Elem) -> Resu
 ///
 /// Bounds that [`clamp`](crate::clamp()) rejects are an `Argument` error.
 ///
-#[doc = said!(gradient)]
+#[doc = page!(gradient)]
 /// ```
 /// use lacuna::{CooTensor, clamp, grad};
 /// use ndarray::{arr0, arr1};
@@ -292,7 +292,7 @@ pub fn clamp_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
 ///
 /// Floats and complex numbers do not compile.
 ///
-#[doc = said!(shapes)]
+#[doc = page!(shapes)]
 /// # NaN
 ///
 /// Integers and `bool` do not have NaN.
@@ -303,7 +303,7 @@ pub fn clamp_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
 ///
 /// # Errors
 ///
-#[doc = said!(costs)]
+#[doc = page!(costs)]
 /// # Examples
 ///
 /// ```
@@ -331,7 +331,7 @@ pub fn not<X: Operand<Elem: Bits>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 ///
 /// Types without an imaginary part do not compile.
 ///
-#[doc = said!(shapes)]
+#[doc = page!(shapes)]
 /// # NaN
 ///
 /// A part that is NaN yields the canonical NaN.
@@ -342,7 +342,7 @@ pub fn not<X: Operand<Elem: Bits>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 ///
 /// # Errors
 ///
-#[doc = said!(costs)]
+#[doc = page!(costs)]
 /// # Examples
 ///
 /// ```
@@ -373,7 +373,7 @@ pub fn conj<X: Operand<Elem: ComplexElement>>(x: &X) -> Result<X::Mapped<X::Elem
 ///
 /// Types without an imaginary part do not compile.
 ///
-#[doc = said!(shapes)]
+#[doc = page!(shapes)]
 /// # NaN
 ///
 /// A NaN yields the canonical NaN.
@@ -384,7 +384,7 @@ pub fn conj<X: Operand<Elem: ComplexElement>>(x: &X) -> Result<X::Mapped<X::Elem
 ///
 /// # Errors
 ///
-#[doc = said!(costs)]
+#[doc = page!(costs)]
 /// # Examples
 ///
 /// ```
@@ -408,7 +408,7 @@ pub fn real<X: Operand<Elem: ComplexElement>>(x: &X) -> Result<X::Mapped<<X::Ele
 ///
 /// Types without an imaginary part do not compile.
 ///
-#[doc = said!(shapes)]
+#[doc = page!(shapes)]
 /// # NaN
 ///
 /// A NaN yields the canonical NaN.
@@ -419,7 +419,7 @@ pub fn real<X: Operand<Elem: ComplexElement>>(x: &X) -> Result<X::Mapped<<X::Ele
 ///
 /// # Errors
 ///
-#[doc = said!(costs)]
+#[doc = page!(costs)]
 /// # Examples
 ///
 /// ```

@@ -17,7 +17,7 @@ use crate::ops::operand::Operand;
 ///
 /// The square of a float is rounded once. `bool` and complex numbers do not compile.
 ///
-#[doc = said!(shapes)]
+#[doc = page!(shapes)]
 /// # NaN
 ///
 /// NaN yields the canonical NaN.
@@ -29,7 +29,7 @@ use crate::ops::operand::Operand;
 /// # Errors
 ///
 /// - `Overflow`: the square of an integer does not fit its type;
-#[doc = said!(costs)]
+#[doc = page!(costs)]
 /// # Examples
 ///
 /// ```
@@ -53,7 +53,7 @@ pub fn square<X: Operand<Elem: RealNumber>>(x: &X) -> Result<X::Mapped<X::Elem>>
 ///
 /// *dx*<sub>i</sub> = *dy*<sub>i</sub> · 2 *x*<sub>i</sub>
 ///
-#[doc = said!(gradient)]
+#[doc = page!(gradient)]
 /// ```
 /// use lacuna::{CooTensor, square, grad};
 /// use ndarray::{arr0, arr1};
@@ -91,7 +91,7 @@ pub fn square_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
 ///
 /// NaN and numbers below zero yield NaN; `-0.0` yields `-0.0`.
 ///
-#[doc = said!(float)]
+#[doc = page!(float)]
 /// ```
 /// use lacuna::{CooTensor, sqrt};
 /// use ndarray::arr1;
@@ -109,7 +109,7 @@ pub fn sqrt<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 ///
 /// *dx*<sub>i</sub> = *dy*<sub>i</sub> · 1 / (2 √*x*<sub>i</sub>)
 ///
-#[doc = said!(gradient)]
+#[doc = page!(gradient)]
 /// ```
 /// use lacuna::{CooTensor, sqrt, grad};
 /// use ndarray::{arr0, arr1};
@@ -147,7 +147,7 @@ pub fn sqrt_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
 ///
 /// NaN yields NaN; numbers below zero have a cube root.
 ///
-#[doc = said!(float)]
+#[doc = page!(float)]
 /// ```
 /// use lacuna::{CooTensor, cbrt};
 /// use ndarray::arr1;
@@ -165,7 +165,7 @@ pub fn cbrt<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 ///
 /// *dx*<sub>i</sub> = *dy*<sub>i</sub> · 1 / (3 (∛*x*<sub>i</sub>)²)
 ///
-#[doc = said!(gradient)]
+#[doc = page!(gradient)]
 /// ```
 /// use lacuna::{CooTensor, cbrt, grad};
 /// use ndarray::{arr0, arr1};
@@ -207,7 +207,7 @@ pub fn cbrt_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
 ///
 /// NaN yields NaN; zeros yield the infinity of their sign.
 ///
-#[doc = said!(float)]
+#[doc = page!(float)]
 /// ```
 /// use lacuna::{CooTensor, recip};
 /// use ndarray::arr1;
@@ -226,7 +226,7 @@ pub fn recip<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 ///
 /// *dx*<sub>i</sub> = *dy*<sub>i</sub> · −1 / *x*<sub>i</sub>²
 ///
-#[doc = said!(gradient)]
+#[doc = page!(gradient)]
 /// ```
 /// use lacuna::{CooTensor, recip, grad};
 /// use ndarray::{arr0, arr1};
@@ -261,7 +261,7 @@ pub fn recip_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
 /// The power of a float is within 1 unit in the last place of the real number, with the same bits on every machine.
 /// A square is rounded once. `bool` and complex numbers do not compile.
 ///
-#[doc = said!(shapes)]
+#[doc = page!(shapes)]
 /// # NaN
 ///
 /// NaN yields the canonical NaN, except to the power of 0, which is 1.
@@ -275,7 +275,7 @@ pub fn recip_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
 ///
 /// - `Overflow`: the power of an integer does not fit its type;
 /// - `Argument`: the exponent of integers is negative;
-#[doc = said!(costs)]
+#[doc = page!(costs)]
 /// # Examples
 ///
 /// ```
@@ -303,7 +303,7 @@ pub fn powi<X: Operand<Elem: RealNumber>>(x: &X, exponent: i32) -> Result<X::Map
 ///
 /// The derivative of the power with exponent 0 is 0 everywhere.
 ///
-#[doc = said!(gradient)]
+#[doc = page!(gradient)]
 /// ```
 /// use lacuna::{CooTensor, powi, grad};
 /// use ndarray::{arr0, arr1};
@@ -346,7 +346,7 @@ pub fn powi_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
 /// NaN yields NaN, except to the power of 0, which is 1. Numbers below zero to a power that is not an integer yield
 /// NaN. 1 to any power is 1, including NaN.
 ///
-#[doc = said!(float)]
+#[doc = page!(float)]
 /// ```
 /// use lacuna::{CooTensor, powf};
 /// use ndarray::arr1;
@@ -367,7 +367,7 @@ pub fn powf<X: Operand<Elem: Float>>(x: &X, exponent: X::Elem) -> Result<X::Mapp
 ///
 /// The derivative of the power with exponent 0 is 0 everywhere.
 ///
-#[doc = said!(gradient)]
+#[doc = page!(gradient)]
 /// ```
 /// use lacuna::{CooTensor, powf, grad};
 /// use ndarray::{arr0, arr1};
@@ -406,7 +406,7 @@ pub fn powf_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
 ///
 /// NaN yields NaN; `-inf` yields 0.
 ///
-#[doc = said!(float)]
+#[doc = page!(float)]
 /// ```
 /// use lacuna::{CooTensor, exp};
 /// use ndarray::arr1;
@@ -424,7 +424,7 @@ pub fn exp<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 ///
 /// *dx*<sub>i</sub> = *dy*<sub>i</sub> · e<sup>*x*<sub>i</sub></sup>
 ///
-#[doc = said!(gradient)]
+#[doc = page!(gradient)]
 /// ```
 /// use lacuna::{CooTensor, exp, grad};
 /// use ndarray::{arr0, arr1};
@@ -464,7 +464,7 @@ pub fn exp_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
 ///
 /// NaN yields NaN; `-inf` yields -1.
 ///
-#[doc = said!(float)]
+#[doc = page!(float)]
 /// ```
 /// use lacuna::{CooTensor, exp_m1};
 /// use ndarray::arr1;
@@ -482,7 +482,7 @@ pub fn exp_m1<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 ///
 /// *dx*<sub>i</sub> = *dy*<sub>i</sub> · e<sup>*x*<sub>i</sub></sup>
 ///
-#[doc = said!(gradient)]
+#[doc = page!(gradient)]
 /// ```
 /// use lacuna::{CooTensor, exp_m1, grad};
 /// use ndarray::{arr0, arr1};
@@ -523,7 +523,7 @@ pub fn exp_m1_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
 ///
 /// NaN and numbers below zero yield NaN.
 ///
-#[doc = said!(float)]
+#[doc = page!(float)]
 /// ```
 /// use lacuna::{CooTensor, ln};
 ///
@@ -541,7 +541,7 @@ pub fn ln<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 ///
 /// *dx*<sub>i</sub> = *dy*<sub>i</sub> · 1 / *x*<sub>i</sub>
 ///
-#[doc = said!(gradient)]
+#[doc = page!(gradient)]
 /// ```
 /// use lacuna::{CooTensor, ln, grad};
 /// use ndarray::{arr0, arr1};
@@ -581,7 +581,7 @@ pub fn ln_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
 ///
 /// NaN and numbers below -1 yield NaN; -1 yields `-inf`.
 ///
-#[doc = said!(float)]
+#[doc = page!(float)]
 /// ```
 /// use lacuna::{CooTensor, ln_1p};
 /// use ndarray::arr1;
@@ -600,7 +600,7 @@ pub fn ln_1p<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 ///
 /// *dx*<sub>i</sub> = *dy*<sub>i</sub> · 1 / (1 + *x*<sub>i</sub>)
 ///
-#[doc = said!(gradient)]
+#[doc = page!(gradient)]
 /// ```
 /// use lacuna::{CooTensor, ln_1p, grad};
 /// use ndarray::{arr0, arr1};
@@ -638,7 +638,7 @@ pub fn ln_1p_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
 ///
 /// NaN and numbers below zero yield NaN; zero yields `-inf`.
 ///
-#[doc = said!(float)]
+#[doc = page!(float)]
 /// ```
 /// use lacuna::{CooTensor, log2};
 /// use ndarray::arr1;
@@ -656,7 +656,7 @@ pub fn log2<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 ///
 /// *dx*<sub>i</sub> = *dy*<sub>i</sub> · 1 / (*x*<sub>i</sub> ln 2)
 ///
-#[doc = said!(gradient)]
+#[doc = page!(gradient)]
 /// ```
 /// use lacuna::{CooTensor, log2, grad};
 /// use ndarray::{arr0, arr1};
@@ -694,7 +694,7 @@ pub fn log2_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
 ///
 /// NaN and numbers below zero yield NaN; zero yields `-inf`.
 ///
-#[doc = said!(float)]
+#[doc = page!(float)]
 /// ```
 /// use lacuna::{CooTensor, log10};
 /// use ndarray::arr1;
@@ -712,7 +712,7 @@ pub fn log10<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 ///
 /// *dx*<sub>i</sub> = *dy*<sub>i</sub> · 1 / (*x*<sub>i</sub> ln 10)
 ///
-#[doc = said!(gradient)]
+#[doc = page!(gradient)]
 /// ```
 /// use lacuna::{CooTensor, log10, grad};
 /// use ndarray::{arr0, arr1};

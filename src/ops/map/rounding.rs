@@ -18,7 +18,7 @@ use crate::ops::operand::Operand;
 ///
 /// NaN yields NaN. Infinities and zeros are unchanged.
 ///
-#[doc = said!(rounding)]
+#[doc = page!(rounding)]
 /// ```
 /// use lacuna::{CooTensor, round};
 ///
@@ -42,7 +42,7 @@ pub fn round<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 ///
 /// NaN yields NaN. Infinities and zeros are unchanged.
 ///
-#[doc = said!(rounding)]
+#[doc = page!(rounding)]
 /// ```
 /// use lacuna::{CooTensor, floor};
 ///
@@ -64,7 +64,7 @@ pub fn floor<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 ///
 /// NaN yields NaN. Infinities and zeros are unchanged.
 ///
-#[doc = said!(rounding)]
+#[doc = page!(rounding)]
 /// ```
 /// use lacuna::{CooTensor, ceil};
 ///
@@ -86,7 +86,7 @@ pub fn ceil<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 ///
 /// NaN yields NaN. Infinities and zeros are unchanged.
 ///
-#[doc = said!(rounding)]
+#[doc = page!(rounding)]
 /// ```
 /// use lacuna::{CooTensor, trunc};
 ///

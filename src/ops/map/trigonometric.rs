@@ -16,7 +16,7 @@ use crate::ops::operand::Operand;
 ///
 /// NaN and infinities yield NaN.
 ///
-#[doc = said!(float)]
+#[doc = page!(float)]
 /// ```
 /// use lacuna::{CooTensor, sin};
 /// use ndarray::arr1;
@@ -34,7 +34,7 @@ pub fn sin<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 ///
 /// *dx*<sub>i</sub> = *dy*<sub>i</sub> · cos *x*<sub>i</sub>
 ///
-#[doc = said!(gradient)]
+#[doc = page!(gradient)]
 /// ```
 /// use lacuna::{CooTensor, sin, grad};
 /// use ndarray::{arr0, arr1};
@@ -72,7 +72,7 @@ pub fn sin_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
 ///
 /// NaN and infinities yield NaN.
 ///
-#[doc = said!(float)]
+#[doc = page!(float)]
 /// ```
 /// use lacuna::{CooTensor, cos};
 /// use ndarray::arr1;
@@ -90,7 +90,7 @@ pub fn cos<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 ///
 /// *dx*<sub>i</sub> = *dy*<sub>i</sub> · −sin *x*<sub>i</sub>
 ///
-#[doc = said!(gradient)]
+#[doc = page!(gradient)]
 /// ```
 /// use lacuna::{CooTensor, cos, grad};
 /// use ndarray::{arr0, arr1};
@@ -128,7 +128,7 @@ pub fn cos_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
 ///
 /// NaN and infinities yield NaN.
 ///
-#[doc = said!(float)]
+#[doc = page!(float)]
 /// ```
 /// use lacuna::{CooTensor, tan};
 /// use ndarray::arr1;
@@ -146,7 +146,7 @@ pub fn tan<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 ///
 /// *dx*<sub>i</sub> = *dy*<sub>i</sub> · (1 + tan² *x*<sub>i</sub>)
 ///
-#[doc = said!(gradient)]
+#[doc = page!(gradient)]
 /// ```
 /// use lacuna::{CooTensor, tan, grad};
 /// use ndarray::{arr0, arr1};
@@ -184,7 +184,7 @@ pub fn tan_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
 ///
 /// NaN and numbers outside of −1 to 1 yield NaN.
 ///
-#[doc = said!(float)]
+#[doc = page!(float)]
 /// ```
 /// use lacuna::{CooTensor, asin};
 /// use ndarray::arr1;
@@ -203,7 +203,7 @@ pub fn asin<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 ///
 /// *dx*<sub>i</sub> = *dy*<sub>i</sub> · 1 / √((1 − *x*<sub>i</sub>) (1 + *x*<sub>i</sub>))
 ///
-#[doc = said!(gradient)]
+#[doc = page!(gradient)]
 /// ```
 /// use lacuna::{CooTensor, asin, grad};
 /// use ndarray::{arr0, arr1};
@@ -241,7 +241,7 @@ pub fn asin_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
 ///
 /// NaN and numbers outside of −1 to 1 yield NaN.
 ///
-#[doc = said!(float)]
+#[doc = page!(float)]
 /// ```
 /// use lacuna::{CooTensor, acos};
 /// use ndarray::arr1;
@@ -260,7 +260,7 @@ pub fn acos<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 ///
 /// *dx*<sub>i</sub> = *dy*<sub>i</sub> · −1 / √((1 − *x*<sub>i</sub>) (1 + *x*<sub>i</sub>))
 ///
-#[doc = said!(gradient)]
+#[doc = page!(gradient)]
 /// ```
 /// use lacuna::{CooTensor, acos, grad};
 /// use ndarray::{arr0, arr1};
@@ -298,7 +298,7 @@ pub fn acos_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
 ///
 /// NaN yields NaN; the infinities yield ±π/2.
 ///
-#[doc = said!(float)]
+#[doc = page!(float)]
 /// ```
 /// use lacuna::{CooTensor, atan};
 /// use ndarray::arr1;
@@ -317,7 +317,7 @@ pub fn atan<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 ///
 /// *dx*<sub>i</sub> = *dy*<sub>i</sub> · 1 / (1 + *x*<sub>i</sub>²)
 ///
-#[doc = said!(gradient)]
+#[doc = page!(gradient)]
 /// ```
 /// use lacuna::{CooTensor, atan, grad};
 /// use ndarray::{arr0, arr1};
@@ -355,7 +355,7 @@ pub fn atan_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
 ///
 /// NaN yields NaN.
 ///
-#[doc = said!(float)]
+#[doc = page!(float)]
 /// ```
 /// use lacuna::{CooTensor, sinh};
 /// use ndarray::arr1;
@@ -373,7 +373,7 @@ pub fn sinh<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 ///
 /// *dx*<sub>i</sub> = *dy*<sub>i</sub> · cosh *x*<sub>i</sub>
 ///
-#[doc = said!(gradient)]
+#[doc = page!(gradient)]
 /// ```
 /// use lacuna::{CooTensor, sinh, grad};
 /// use ndarray::{arr0, arr1};
@@ -411,7 +411,7 @@ pub fn sinh_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
 ///
 /// NaN yields NaN.
 ///
-#[doc = said!(float)]
+#[doc = page!(float)]
 /// ```
 /// use lacuna::{CooTensor, cosh};
 /// use ndarray::arr1;
@@ -429,7 +429,7 @@ pub fn cosh<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 ///
 /// *dx*<sub>i</sub> = *dy*<sub>i</sub> · sinh *x*<sub>i</sub>
 ///
-#[doc = said!(gradient)]
+#[doc = page!(gradient)]
 /// ```
 /// use lacuna::{CooTensor, cosh, grad};
 /// use ndarray::{arr0, arr1};
@@ -467,7 +467,7 @@ pub fn cosh_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
 ///
 /// NaN yields NaN; the infinities yield ±1.
 ///
-#[doc = said!(float)]
+#[doc = page!(float)]
 /// ```
 /// use lacuna::{CooTensor, tanh};
 /// use ndarray::arr1;
@@ -485,7 +485,7 @@ pub fn tanh<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 ///
 /// *dx*<sub>i</sub> = *dy*<sub>i</sub> · 1 / cosh² *x*<sub>i</sub>
 ///
-#[doc = said!(gradient)]
+#[doc = page!(gradient)]
 /// ```
 /// use lacuna::{CooTensor, tanh, grad};
 /// use ndarray::{arr0, arr1};

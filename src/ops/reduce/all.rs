@@ -82,7 +82,7 @@ impl<T: Element> Fold<T> for All {
 /// *y*<sub>k</sub> = ⋀<sub>r</sub> (*x*<sub>k,r</sub> ≠ 0), for *k* over the kept axes and *r* over the reduced
 /// axes.
 ///
-#[doc = said!(reduction)]
+#[doc = page!(reduction)]
 /// The fill of the result is `true` if the fill of `x` is nonzero or the groups are empty, otherwise `false`. For
 /// [`x.stored()`](crate::Tensor::stored), only stored entries count, and the fill of the result is `true`.
 ///
@@ -94,9 +94,9 @@ impl<T: Element> Fold<T> for All {
 ///
 /// None: logical and is constant almost everywhere.
 ///
-#[doc = said!(errors)]
+#[doc = page!(errors)]
 ///
-#[doc = said!(complexity)]
+#[doc = page!(complexity)]
 /// ```
 /// use lacuna::{CooTensor, all};
 /// use ndarray::arr1;

@@ -179,7 +179,7 @@ pub fn any<X: Operand>(x: &X, axes: impl Into<Axes>) -> Result<X::Reduced<bool>>
 ///
 /// Gradients are passed on unchanged, except that a zero is `+0.0`.
 ///
-#[doc = said!(second_gradient)]
+#[doc = page!(second_gradient)]
 ///
 /// # Errors
 ///

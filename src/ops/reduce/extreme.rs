@@ -168,10 +168,10 @@ impl<T: Real, G: Float> Gradient<T, G> for ExtremeShares {
 
 /// Returns the smallest element over the given axes.
 ///
-#[doc = said!(extreme_order)]
+#[doc = page!(extreme_order)]
 ///
-#[doc = said!(reduction)]
-#[doc = said!(extreme_fill)]
+#[doc = page!(reduction)]
+#[doc = page!(extreme_fill)]
 ///
 /// # NaN
 ///
@@ -181,10 +181,10 @@ impl<T: Real, G: Float> Gradient<T, G> for ExtremeShares {
 ///
 /// [`grad::min`](crate::grad::min()).
 ///
-#[doc = said!(errors)]
+#[doc = page!(errors)]
 /// - `EmptyGroup`: a group is empty.
 ///
-#[doc = said!(complexity)]
+#[doc = page!(complexity)]
 /// ```
 /// use lacuna::{CooTensor, min};
 /// use ndarray::arr1;
@@ -207,21 +207,21 @@ pub fn min<X: Operand<Elem: Real>>(x: &X, axes: impl Into<Axes>) -> Result<X::Re
 
 /// Returns the gradient of [`min`], divided among the elements equal to the minimum.
 ///
-#[doc = said!(extreme_gradient)]
+#[doc = page!(extreme_gradient)]
 ///
-#[doc = said!(gradient)]
+#[doc = page!(gradient)]
 ///
 /// # NaN
 ///
-#[doc = said!(extreme_gradient_nan)]
+#[doc = page!(extreme_gradient_nan)]
 ///
-#[doc = said!(second_gradient)]
+#[doc = page!(second_gradient)]
 ///
 /// # Errors
 ///
 /// The errors of [`min()`], and `ShapeMismatch` if `upstream` does not have the shape of the forward result.
 ///
-#[doc = said!(gradient_complexity)]
+#[doc = page!(gradient_complexity)]
 /// ```
 /// use lacuna::{CooTensor, grad};
 /// use ndarray::arr1;
@@ -243,10 +243,10 @@ pub fn min_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
 
 /// Returns the largest element over the given axes.
 ///
-#[doc = said!(extreme_order)]
+#[doc = page!(extreme_order)]
 ///
-#[doc = said!(reduction)]
-#[doc = said!(extreme_fill)]
+#[doc = page!(reduction)]
+#[doc = page!(extreme_fill)]
 ///
 /// # NaN
 ///
@@ -256,10 +256,10 @@ pub fn min_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
 ///
 /// [`grad::max`](crate::grad::max()).
 ///
-#[doc = said!(errors)]
+#[doc = page!(errors)]
 /// - `EmptyGroup`: a group is empty.
 ///
-#[doc = said!(complexity)]
+#[doc = page!(complexity)]
 /// ```
 /// use lacuna::{CooTensor, max};
 /// use ndarray::arr1;
@@ -282,21 +282,21 @@ pub fn max<X: Operand<Elem: Real>>(x: &X, axes: impl Into<Axes>) -> Result<X::Re
 
 /// Returns the gradient of [`max`], divided among the elements equal to the maximum.
 ///
-#[doc = said!(extreme_gradient)]
+#[doc = page!(extreme_gradient)]
 ///
-#[doc = said!(gradient)]
+#[doc = page!(gradient)]
 ///
 /// # NaN
 ///
-#[doc = said!(extreme_gradient_nan)]
+#[doc = page!(extreme_gradient_nan)]
 ///
-#[doc = said!(second_gradient)]
+#[doc = page!(second_gradient)]
 ///
 /// # Errors
 ///
 /// The errors of [`max()`], and `ShapeMismatch` if `upstream` does not have the shape of the forward result.
 ///
-#[doc = said!(gradient_complexity)]
+#[doc = page!(gradient_complexity)]
 /// ```
 /// use lacuna::{CooTensor, grad};
 /// use ndarray::arr1;
@@ -318,10 +318,10 @@ pub fn max_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
 
 /// Returns the smallest element over the given axes, ignoring NaN.
 ///
-#[doc = said!(extreme_order)]
+#[doc = page!(extreme_order)]
 ///
-#[doc = said!(reduction)]
-#[doc = said!(extreme_fill)]
+#[doc = page!(reduction)]
+#[doc = page!(extreme_fill)]
 ///
 /// # NaN
 ///
@@ -331,10 +331,10 @@ pub fn max_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
 ///
 /// [`grad::nanmin`](crate::grad::nanmin()).
 ///
-#[doc = said!(errors)]
+#[doc = page!(errors)]
 /// - an empty group is not an error: its result is NaN.
 ///
-#[doc = said!(complexity)]
+#[doc = page!(complexity)]
 /// ```
 /// use lacuna::{CooTensor, nanmin};
 /// use ndarray::arr1;
@@ -357,21 +357,21 @@ pub fn nanmin<X: Operand<Elem: Float>>(x: &X, axes: impl Into<Axes>) -> Result<X
 
 /// Returns the gradient of [`nanmin`], divided among the elements equal to the minimum.
 ///
-#[doc = said!(extreme_gradient)]
+#[doc = page!(extreme_gradient)]
 ///
-#[doc = said!(gradient)]
+#[doc = page!(gradient)]
 ///
 /// # NaN
 ///
-#[doc = said!(extreme_gradient_nan)]
+#[doc = page!(extreme_gradient_nan)]
 ///
-#[doc = said!(second_gradient)]
+#[doc = page!(second_gradient)]
 ///
 /// # Errors
 ///
 /// The errors of [`nanmin()`], and `ShapeMismatch` if `upstream` does not have the shape of the forward result.
 ///
-#[doc = said!(gradient_complexity)]
+#[doc = page!(gradient_complexity)]
 /// ```
 /// use lacuna::{CooTensor, grad};
 /// use ndarray::arr1;
@@ -393,10 +393,10 @@ pub fn nanmin_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
 
 /// Returns the largest element over the given axes, ignoring NaN.
 ///
-#[doc = said!(extreme_order)]
+#[doc = page!(extreme_order)]
 ///
-#[doc = said!(reduction)]
-#[doc = said!(extreme_fill)]
+#[doc = page!(reduction)]
+#[doc = page!(extreme_fill)]
 ///
 /// # NaN
 ///
@@ -406,10 +406,10 @@ pub fn nanmin_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
 ///
 /// [`grad::nanmax`](crate::grad::nanmax()).
 ///
-#[doc = said!(errors)]
+#[doc = page!(errors)]
 /// - an empty group is not an error: its result is NaN.
 ///
-#[doc = said!(complexity)]
+#[doc = page!(complexity)]
 /// ```
 /// use lacuna::{CooTensor, nanmax};
 /// use ndarray::arr1;
@@ -432,21 +432,21 @@ pub fn nanmax<X: Operand<Elem: Float>>(x: &X, axes: impl Into<Axes>) -> Result<X
 
 /// Returns the gradient of [`nanmax`], divided among the elements equal to the maximum.
 ///
-#[doc = said!(extreme_gradient)]
+#[doc = page!(extreme_gradient)]
 ///
-#[doc = said!(gradient)]
+#[doc = page!(gradient)]
 ///
 /// # NaN
 ///
-#[doc = said!(extreme_gradient_nan)]
+#[doc = page!(extreme_gradient_nan)]
 ///
-#[doc = said!(second_gradient)]
+#[doc = page!(second_gradient)]
 ///
 /// # Errors
 ///
 /// The errors of [`nanmax()`], and `ShapeMismatch` if `upstream` does not have the shape of the forward result.
 ///
-#[doc = said!(gradient_complexity)]
+#[doc = page!(gradient_complexity)]
 /// ```
 /// use lacuna::{CooTensor, grad};
 /// use ndarray::arr1;

@@ -171,7 +171,7 @@ impl<T: Float, G: Float> Gradient<T, G> for Weights {
 /// is rounded to the element type. Therefore no exponential overflows, and the result is bitwise identical for any
 /// order, format and number of threads. A zero is `+0.0`.
 ///
-#[doc = said!(reduction)]
+#[doc = page!(reduction)]
 /// The fill of the result is the fill of `x` plus the logarithm of the number of positions of a group. For
 /// [`x.stored()`](crate::Tensor::stored) only stored entries count, and the fill of the result is negative infinity.
 ///
@@ -184,7 +184,7 @@ impl<T: Float, G: Float> Gradient<T, G> for Weights {
 ///
 /// [`grad::logsumexp`](crate::grad::logsumexp).
 ///
-#[doc = said!(errors)]
+#[doc = page!(errors)]
 /// - `Uncountable`: a group has 2<sup>128</sup> positions or more, some of them are not stored, and the fill is finite.
 ///
 /// # Complexity
@@ -217,7 +217,7 @@ pub fn logsumexp<X: Operand<Elem: Float>>(x: &X, axes: impl Into<Axes>) -> Resul
 /// *dx*<sub>k,r</sub> = exp(*x*<sub>k,r</sub> − *m*) / *s* · *dy*<sub>k</sub>, each step in `f64`, where *m* is the
 /// largest element of the group and *s* the sum of exponentials of [`logsumexp`].
 ///
-#[doc = said!(gradient)]
+#[doc = page!(gradient)]
 ///
 /// # NaN
 ///

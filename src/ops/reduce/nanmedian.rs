@@ -351,7 +351,7 @@ pub fn nanmedian_index<X: Operand<Elem: Real>>(
 /// With [`spread_nan`](Nanmedian::spread_nan), each element receives an equal part of that gradient instead, as in
 /// PyTorch. A gradient that is NaN is the canonical NaN.
 ///
-#[doc = said!(second_gradient)]
+#[doc = page!(second_gradient)]
 ///
 /// # Errors
 ///

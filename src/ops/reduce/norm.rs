@@ -262,7 +262,7 @@ impl<T: Float, G: Float> Gradient<T, G> for NormShares {
 /// `5e300`. The sum of magnitudes is exact and rounded once. The result is therefore bitwise identical for any order,
 /// format and number of threads.
 ///
-#[doc = said!(reduction)]
+#[doc = page!(reduction)]
 /// The fill of the result is the norm of a group in which each position holds the fill. For
 /// [`x.stored()`](crate::Tensor::stored), only stored entries count, and the fill of the result is 0.
 ///
@@ -274,11 +274,11 @@ impl<T: Float, G: Float> Gradient<T, G> for NormShares {
 ///
 /// [`grad::norm`](crate::grad::norm()).
 ///
-#[doc = said!(errors)]
+#[doc = page!(errors)]
 /// - `Uncountable`: a group has 2<sup>128</sup> positions or more, and the fill is finite and not 0. Not with
 ///   `infinity`.
 ///
-#[doc = said!(complexity)]
+#[doc = page!(complexity)]
 /// ```
 /// use lacuna::{CooTensor, Norm, norm};
 /// use ndarray::arr1;
@@ -314,20 +314,20 @@ pub fn norm<X: Operand<Elem: Float>>(x: &X, options: impl Into<Norm>) -> Result<
 /// *x*<sub>k,r</sub> is 0. With [`Norm::infinity`], the *m* elements of the largest magnitude receive that value
 /// divided by *m*, and all others receive 0. Each step is computed in `f64`.
 ///
-#[doc = said!(gradient)]
+#[doc = page!(gradient)]
 ///
 /// # NaN
 ///
 /// A NaN in a group yields NaN for the entire group. With `one`, it yields NaN only for itself. With `infinity`, no
 /// element receives NaN. Infinity over infinity is NaN.
 ///
-#[doc = said!(second_gradient)]
+#[doc = page!(second_gradient)]
 ///
 /// # Errors
 ///
 /// The errors of [`norm()`], and `ShapeMismatch` if `upstream` does not have the shape of the forward result.
 ///
-#[doc = said!(gradient_complexity)]
+#[doc = page!(gradient_complexity)]
 /// ```
 /// use lacuna::{CooTensor, Norm, grad};
 /// use ndarray::arr1;

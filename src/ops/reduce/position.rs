@@ -79,10 +79,10 @@ impl<T: Real> Holistic<T> for ExtremePosition {
 
 /// Returns the position of the smallest element over the given axes.
 ///
-#[doc = said!(position)]
+#[doc = page!(position)]
 ///
-#[doc = said!(reduction)]
-#[doc = said!(position_fill)]
+#[doc = page!(reduction)]
+#[doc = page!(position_fill)]
 ///
 /// # NaN
 ///
@@ -92,11 +92,11 @@ impl<T: Real> Holistic<T> for ExtremePosition {
 ///
 /// None: a position is constant almost everywhere.
 ///
-#[doc = said!(errors)]
+#[doc = page!(errors)]
 /// - `Uncountable`: a group has more than 2<sup>64</sup> − 1 positions;
 /// - `EmptyGroup`: a group is empty.
 ///
-#[doc = said!(complexity)]
+#[doc = page!(complexity)]
 /// ```
 /// use lacuna::{CooTensor, argmin};
 /// use ndarray::arr1;
@@ -119,10 +119,10 @@ pub fn argmin<X: Operand<Elem: Real>>(x: &X, axes: impl Into<Axes>) -> Result<X:
 
 /// Returns the position of the largest element over the given axes.
 ///
-#[doc = said!(position)]
+#[doc = page!(position)]
 ///
-#[doc = said!(reduction)]
-#[doc = said!(position_fill)]
+#[doc = page!(reduction)]
+#[doc = page!(position_fill)]
 ///
 /// # NaN
 ///
@@ -132,11 +132,11 @@ pub fn argmin<X: Operand<Elem: Real>>(x: &X, axes: impl Into<Axes>) -> Result<X:
 ///
 /// None: a position is constant almost everywhere.
 ///
-#[doc = said!(errors)]
+#[doc = page!(errors)]
 /// - `Uncountable`: a group has more than 2<sup>64</sup> − 1 positions;
 /// - `EmptyGroup`: a group is empty.
 ///
-#[doc = said!(complexity)]
+#[doc = page!(complexity)]
 /// ```
 /// use lacuna::{CooTensor, argmax};
 /// use ndarray::arr1;
@@ -159,10 +159,10 @@ pub fn argmax<X: Operand<Elem: Real>>(x: &X, axes: impl Into<Axes>) -> Result<X:
 
 /// Returns the position of the smallest element over the given axes.
 ///
-#[doc = said!(position)]
+#[doc = page!(position)]
 ///
-#[doc = said!(reduction)]
-#[doc = said!(position_fill)]
+#[doc = page!(reduction)]
+#[doc = page!(position_fill)]
 ///
 /// # NaN
 ///
@@ -172,11 +172,11 @@ pub fn argmax<X: Operand<Elem: Real>>(x: &X, axes: impl Into<Axes>) -> Result<X:
 ///
 /// None: a position is constant almost everywhere.
 ///
-#[doc = said!(errors)]
+#[doc = page!(errors)]
 /// - `Uncountable`: a group has more than 2<sup>64</sup> − 1 positions;
 /// - an empty group is not an error: its result is `u64::MAX`.
 ///
-#[doc = said!(complexity)]
+#[doc = page!(complexity)]
 /// ```
 /// use lacuna::{CooTensor, nanargmin};
 /// use ndarray::arr1;
@@ -200,10 +200,10 @@ pub fn nanargmin<X: Operand<Elem: Float>>(x: &X, axes: impl Into<Axes>) -> Resul
 
 /// Returns the position of the largest element over the given axes.
 ///
-#[doc = said!(position)]
+#[doc = page!(position)]
 ///
-#[doc = said!(reduction)]
-#[doc = said!(position_fill)]
+#[doc = page!(reduction)]
+#[doc = page!(position_fill)]
 ///
 /// # NaN
 ///
@@ -213,11 +213,11 @@ pub fn nanargmin<X: Operand<Elem: Float>>(x: &X, axes: impl Into<Axes>) -> Resul
 ///
 /// None: a position is constant almost everywhere.
 ///
-#[doc = said!(errors)]
+#[doc = page!(errors)]
 /// - `Uncountable`: a group has more than 2<sup>64</sup> − 1 positions;
 /// - an empty group is not an error: its result is `u64::MAX`.
 ///
-#[doc = said!(complexity)]
+#[doc = page!(complexity)]
 /// ```
 /// use lacuna::{CooTensor, nanargmax};
 /// use ndarray::arr1;

@@ -96,11 +96,11 @@ impl<T: Real, G: Float> GroupGradient<T, G> for ProdShares {
 /// integers and `bool` to a `u64`. A zero makes the product zero, whatever the other factors are. The parts of a
 /// complex product are sums of products, as for `*`, and each operation is rounded as below.
 ///
-#[doc = said!(prod_numbers)]
+#[doc = page!(prod_numbers)]
 ///
-#[doc = said!(reduction)]
+#[doc = page!(reduction)]
 /// The fill of the result is the fill of `x` to the power of the number of positions of a group, by repeated squaring.
-#[doc = said!(prod_fill)]
+#[doc = page!(prod_fill)]
 ///
 /// # NaN
 ///
@@ -111,13 +111,13 @@ impl<T: Real, G: Float> GroupGradient<T, G> for ProdShares {
 ///
 /// [`grad::prod`](crate::grad::prod()).
 ///
-#[doc = said!(errors)]
+#[doc = page!(errors)]
 /// - `Overflow`: a product of integers does not fit 64 bits; the error reports the output element;
 /// - `Uncountable`: a group of a sparse tensor has 2<sup>128</sup> positions or more.
 ///
 /// # Complexity
 ///
-#[doc = said!(prod_complexity)]
+#[doc = page!(prod_complexity)]
 ///
 /// # Examples
 ///
@@ -147,15 +147,15 @@ pub fn prod<X: Operand<Elem: Ring>>(x: &X, axes: impl Into<Axes>) -> Result<X::R
 
 /// Returns the gradient of [`prod`]: the product of all other elements of the group.
 ///
-#[doc = said!(prod_gradient)]
+#[doc = page!(prod_gradient)]
 ///
-#[doc = said!(gradient)]
+#[doc = page!(gradient)]
 ///
 /// # NaN
 ///
 /// A NaN yields NaN for all other elements of its group.
 ///
-#[doc = said!(second_gradient)]
+#[doc = page!(second_gradient)]
 ///
 /// # Errors
 ///
@@ -193,12 +193,12 @@ pub fn prod_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
 ///
 /// A NaN is a factor of 1 at its position.
 ///
-#[doc = said!(prod_numbers)]
+#[doc = page!(prod_numbers)]
 ///
-#[doc = said!(reduction)]
+#[doc = page!(reduction)]
 /// The fill of the result is the fill of `x` to the power of the number of positions of a group, by repeated squaring.
 /// It is 1 if the fill of `x` is NaN.
-#[doc = said!(prod_fill)]
+#[doc = page!(prod_fill)]
 ///
 /// # NaN
 ///
@@ -209,13 +209,13 @@ pub fn prod_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
 ///
 /// [`grad::nanprod`](crate::grad::nanprod()).
 ///
-#[doc = said!(errors)]
+#[doc = page!(errors)]
 /// - `Overflow`: a product of integers does not fit 64 bits; the error reports the output element;
 /// - `Uncountable`: a group of a sparse tensor has 2<sup>128</sup> positions or more.
 ///
 /// # Complexity
 ///
-#[doc = said!(prod_complexity)]
+#[doc = page!(prod_complexity)]
 ///
 /// # Examples
 ///
@@ -245,15 +245,15 @@ pub fn nanprod<X: Operand<Elem: Float>>(x: &X, axes: impl Into<Axes>) -> Result<
 
 /// Returns the gradient of [`nanprod`]: the product of all other elements of the group.
 ///
-#[doc = said!(prod_gradient)]
+#[doc = page!(prod_gradient)]
 ///
-#[doc = said!(gradient)]
+#[doc = page!(gradient)]
 ///
 /// # NaN
 ///
 /// A NaN receives 0.
 ///
-#[doc = said!(second_gradient)]
+#[doc = page!(second_gradient)]
 ///
 /// # Errors
 ///

@@ -204,8 +204,8 @@ impl<T: Real, G: Float> Gradient<T, G> for QuantileShares {
 /// Types, options and the rule for the two middle values are the same as for [`nanmedian`](crate::nanmedian()). With
 /// [`Nanmedian::lower`], this is `torch.median`.
 ///
-#[doc = said!(reduction)]
-#[doc = said!(quantile_fill)]
+#[doc = page!(reduction)]
+#[doc = page!(quantile_fill)]
 ///
 /// # NaN
 ///
@@ -216,7 +216,7 @@ impl<T: Real, G: Float> Gradient<T, G> for QuantileShares {
 ///
 /// [`grad::median`](crate::grad::median()).
 ///
-#[doc = said!(errors)]
+#[doc = page!(errors)]
 /// - a group with more positions than can be counted is not an error.
 ///
 /// # Complexity
@@ -257,14 +257,14 @@ pub fn median<X: Operand<Elem: Real>>(
 /// *dx*<sub>k,r</sub> is the same as in [`grad::nanmedian`](crate::grad::nanmedian()), whose options select the
 /// elements that receive a gradient.
 ///
-#[doc = said!(gradient)]
+#[doc = page!(gradient)]
 /// Unstored positions count among the equal elements, and their gradient is dropped.
 ///
 /// # NaN
 ///
 /// In a group with a NaN, each element receives 0, or an equal part of the gradient with [`Nanmedian::spread_nan`].
 ///
-#[doc = said!(second_gradient)]
+#[doc = page!(second_gradient)]
 ///
 /// # Errors
 ///
@@ -311,10 +311,10 @@ fn checked<O: Op>(op: O, q: f64) -> Result<O> {
 /// (*n* − 1), *t* = *h* − ⌊*h*⌋, and *s*<sub>0</sub> ≤ … are the n elements of a group in order. `q` is
 /// from 0 to 1.
 ///
-#[doc = said!(quantile_numbers)]
+#[doc = page!(quantile_numbers)]
 ///
-#[doc = said!(reduction)]
-#[doc = said!(quantile_fill)]
+#[doc = page!(reduction)]
+#[doc = page!(quantile_fill)]
 ///
 /// # NaN
 ///
@@ -324,7 +324,7 @@ fn checked<O: Op>(op: O, q: f64) -> Result<O> {
 ///
 /// [`grad::quantile`](crate::grad::quantile()).
 ///
-#[doc = said!(errors)]
+#[doc = page!(errors)]
 /// - `Argument`: `q` is not from 0 to 1;
 /// - `Uncountable`: a group has 2<sup>128</sup> positions or more, and some of them are not stored.
 ///
@@ -361,9 +361,9 @@ pub fn quantile<X: Operand<Elem: Real>>(
 
 /// Returns the gradient of [`quantile`], divided among the elements that it depends on.
 ///
-#[doc = said!(quantile_gradient)]
+#[doc = page!(quantile_gradient)]
 ///
-#[doc = said!(gradient)]
+#[doc = page!(gradient)]
 /// Unstored positions count among the equal elements, at most 2<sup>64</sup> − 1 of them, and their gradient is
 /// dropped.
 ///
@@ -371,7 +371,7 @@ pub fn quantile<X: Operand<Elem: Real>>(
 ///
 /// In a group with a NaN, each element receives 0.
 ///
-#[doc = said!(second_gradient)]
+#[doc = page!(second_gradient)]
 ///
 /// # Errors
 ///
@@ -414,10 +414,10 @@ pub fn quantile_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
 /// (*m* − 1), *t* = *h* − ⌊*h*⌋, and *s*<sub>0</sub> ≤ … are the m elements of a group that are not NaN, in
 /// order. `q` is from 0 to 1.
 ///
-#[doc = said!(quantile_numbers)]
+#[doc = page!(quantile_numbers)]
 ///
-#[doc = said!(reduction)]
-#[doc = said!(quantile_fill)]
+#[doc = page!(reduction)]
+#[doc = page!(quantile_fill)]
 ///
 /// # NaN
 ///
@@ -427,7 +427,7 @@ pub fn quantile_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
 ///
 /// [`grad::nanquantile`](crate::grad::nanquantile()).
 ///
-#[doc = said!(errors)]
+#[doc = page!(errors)]
 /// - `Argument`: `q` is not from 0 to 1;
 /// - `Uncountable`: a group has 2<sup>128</sup> positions or more, and some of them are not stored.
 ///
@@ -464,9 +464,9 @@ pub fn nanquantile<X: Operand<Elem: Real>>(
 
 /// Returns the gradient of [`nanquantile`], divided among the elements it depends on.
 ///
-#[doc = said!(quantile_gradient)]
+#[doc = page!(quantile_gradient)]
 ///
-#[doc = said!(gradient)]
+#[doc = page!(gradient)]
 /// Unstored positions count among the equal elements, at most 2<sup>64</sup> − 1 of them, and their gradient is
 /// dropped.
 ///
@@ -474,7 +474,7 @@ pub fn nanquantile<X: Operand<Elem: Real>>(
 ///
 /// A NaN receives 0. In a group with only NaN, each element receives 0.
 ///
-#[doc = said!(second_gradient)]
+#[doc = page!(second_gradient)]
 ///
 /// # Errors
 ///

@@ -129,7 +129,7 @@ impl<T: Element, G: Float> Gradient<T, G> for SumShares {
 /// No digit is lost: `[1e100, 1.0, -1e100]` has the sum 1.0. A zero is `+0.0`. The sum of signed integers is an `i64`;
 /// the sum of unsigned integers or `bool` is a `u64`.
 ///
-#[doc = said!(reduction)]
+#[doc = page!(reduction)]
 /// The fill of the result is the fill of `x` times the number of positions of a group. For
 /// [`x.stored()`](crate::Tensor::stored), only stored entries count, and the fill of the result is 0.
 ///
@@ -142,11 +142,11 @@ impl<T: Element, G: Float> Gradient<T, G> for SumShares {
 ///
 /// [`grad::sum`](crate::grad::sum()).
 ///
-#[doc = said!(errors)]
+#[doc = page!(errors)]
 /// - `Overflow`: a sum of integers does not fit 64 bits; the error reports the output element;
 /// - `Uncountable`: a group has 2<sup>128</sup> positions or more, and the fill is finite and not 0.
 ///
-#[doc = said!(complexity)]
+#[doc = page!(complexity)]
 /// ```
 /// use lacuna::{Axes, CooTensor, sum};
 /// use ndarray::arr1;
@@ -176,7 +176,7 @@ pub fn sum<X: Operand<Elem: Ring>>(x: &X, axes: impl Into<Axes>) -> Result<X::Re
 /// *y*<sub>k</sub> = Σ<sub>r</sub> *x*<sub>k,r</sub> over all *r* with *x*<sub>k,r</sub> ≠ NaN. The sum is exact and
 /// rounded once, as in [`sum`].
 ///
-#[doc = said!(reduction)]
+#[doc = page!(reduction)]
 /// The fill of the result is the fill of `x` times the number of positions of a group, or 0 if the fill of `x` is NaN.
 /// For [`x.stored()`](crate::Tensor::stored), only stored entries count, and the fill of the result is 0.
 ///
@@ -188,10 +188,10 @@ pub fn sum<X: Operand<Elem: Ring>>(x: &X, axes: impl Into<Axes>) -> Result<X::Re
 ///
 /// [`grad::nansum`](crate::grad::nansum()).
 ///
-#[doc = said!(errors)]
+#[doc = page!(errors)]
 /// - `Uncountable`: as in [`sum`].
 ///
-#[doc = said!(complexity)]
+#[doc = page!(complexity)]
 /// ```
 /// use lacuna::{CooTensor, nansum};
 /// use ndarray::arr1;
@@ -218,7 +218,7 @@ pub fn nansum<X: Operand<Elem: Float>>(x: &X, axes: impl Into<Axes>) -> Result<X
 /// and the largest element, and `[MAX, MAX]` has the mean `MAX`. Floats and complex numbers keep their type; for
 /// integers and `bool`, the result is `f64`.
 ///
-#[doc = said!(reduction)]
+#[doc = page!(reduction)]
 /// The fill of the result is the mean of the fill of `x`. For [`x.stored()`](crate::Tensor::stored), only stored
 /// entries count in the sum and in the count, and the fill of the result is NaN.
 ///
@@ -230,10 +230,10 @@ pub fn nansum<X: Operand<Elem: Float>>(x: &X, axes: impl Into<Axes>) -> Result<X
 ///
 /// [`grad::mean`](crate::grad::mean()).
 ///
-#[doc = said!(errors)]
+#[doc = page!(errors)]
 /// - `Uncountable`: a group has 2<sup>128</sup> positions or more, and some of them are not stored.
 ///
-#[doc = said!(complexity)]
+#[doc = page!(complexity)]
 /// ```
 /// use lacuna::{CooTensor, mean};
 /// use ndarray::arr1;
@@ -262,7 +262,7 @@ pub fn mean<X: Operand<Elem: Ring>>(x: &X, axes: impl Into<Axes>) -> Result<X::R
 /// *y*<sub>k</sub> = Σ<sub>r</sub> *x*<sub>k,r</sub> / *m* over the *m* positions *r* with *x*<sub>k,r</sub> ≠ NaN.
 /// The sum is exact, and the quotient is rounded once.
 ///
-#[doc = said!(reduction)]
+#[doc = page!(reduction)]
 /// The fill of the result is the fill of `x`. For [`x.stored()`](crate::Tensor::stored), only stored entries count, and
 /// the fill of the result is NaN.
 ///
@@ -274,10 +274,10 @@ pub fn mean<X: Operand<Elem: Ring>>(x: &X, axes: impl Into<Axes>) -> Result<X::R
 ///
 /// [`grad::nanmean`](crate::grad::nanmean()).
 ///
-#[doc = said!(errors)]
+#[doc = page!(errors)]
 /// - `Uncountable`: as in [`mean`].
 ///
-#[doc = said!(complexity)]
+#[doc = page!(complexity)]
 /// ```
 /// use lacuna::{CooTensor, nanmean};
 /// use ndarray::arr1;
@@ -299,19 +299,19 @@ pub fn nanmean<X: Operand<Elem: Float>>(x: &X, axes: impl Into<Axes>) -> Result<
 ///
 /// *dx*<sub>k,r</sub> = *dy*<sub>k</sub>
 ///
-#[doc = said!(gradient)]
+#[doc = page!(gradient)]
 ///
 /// # NaN
 ///
 /// Gradients are passed on unchanged, except that a zero is `+0.0`.
 ///
-#[doc = said!(second_gradient)]
+#[doc = page!(second_gradient)]
 ///
 /// # Errors
 ///
 /// The errors of [`sum()`], and `ShapeMismatch` if `upstream` does not have the shape of the forward result.
 ///
-#[doc = said!(gradient_complexity)]
+#[doc = page!(gradient_complexity)]
 /// ```
 /// use lacuna::{CooTensor, grad};
 /// use ndarray::arr1;
@@ -338,19 +338,19 @@ pub fn sum_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
 ///
 /// *dx*<sub>k,r</sub> = *dy*<sub>k</sub> if *x*<sub>k,r</sub> ≠ NaN, otherwise 0
 ///
-#[doc = said!(gradient)]
+#[doc = page!(gradient)]
 ///
 /// # NaN
 ///
 /// A NaN gradient yields NaN. A skipped element receives 0.
 ///
-#[doc = said!(second_gradient)]
+#[doc = page!(second_gradient)]
 ///
 /// # Errors
 ///
 /// The errors of [`nansum()`], and `ShapeMismatch` if `upstream` does not have the shape of the forward result.
 ///
-#[doc = said!(gradient_complexity)]
+#[doc = page!(gradient_complexity)]
 /// ```
 /// use lacuna::{CooTensor, grad};
 /// use ndarray::arr1;
@@ -376,19 +376,19 @@ pub fn nansum_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
 ///
 /// For [`x.stored()`](crate::Tensor::stored), *n* is the number of entries of the group.
 ///
-#[doc = said!(gradient)]
+#[doc = page!(gradient)]
 ///
 /// # NaN
 ///
 /// A NaN gradient yields NaN. A skipped element receives 0.
 ///
-#[doc = said!(second_gradient)]
+#[doc = page!(second_gradient)]
 ///
 /// # Errors
 ///
 /// The errors of [`mean()`], and `ShapeMismatch` if `upstream` does not have the shape of the forward result.
 ///
-#[doc = said!(gradient_complexity)]
+#[doc = page!(gradient_complexity)]
 /// ```
 /// use lacuna::{CooTensor, grad};
 /// use ndarray::arr1;
@@ -414,19 +414,19 @@ pub fn mean_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
 /// *dx*<sub>k,r</sub> = *dy*<sub>k</sub> / *m*, rounded once, if *x*<sub>k,r</sub> ≠ NaN, otherwise 0. Here *m* is
 /// the number of elements of the group that are not NaN.
 ///
-#[doc = said!(gradient)]
+#[doc = page!(gradient)]
 ///
 /// # NaN
 ///
 /// A NaN gradient yields NaN. A skipped element receives 0.
 ///
-#[doc = said!(second_gradient)]
+#[doc = page!(second_gradient)]
 ///
 /// # Errors
 ///
 /// The errors of [`nanmean()`], and `ShapeMismatch` if `upstream` does not have the shape of the forward result.
 ///
-#[doc = said!(gradient_complexity)]
+#[doc = page!(gradient_complexity)]
 /// ```
 /// use lacuna::{CooTensor, grad};
 /// use ndarray::arr1;

@@ -341,10 +341,10 @@ impl<T: Real, G: Float> Gradient<T, G> for VarShares {
 ///
 /// *y*<sub>k</sub> = Σ<sub>r</sub> (*x*<sub>k,r</sub> − *m*<sub>k</sub>)² / (*n* − `ddof`)
 ///
-#[doc = said!(var_numbers)]
+#[doc = page!(var_numbers)]
 ///
-#[doc = said!(reduction)]
-#[doc = said!(var_fill)]
+#[doc = page!(reduction)]
+#[doc = page!(var_fill)]
 ///
 /// # NaN
 ///
@@ -354,10 +354,10 @@ impl<T: Real, G: Float> Gradient<T, G> for VarShares {
 ///
 /// [`grad::var`](crate::grad::var()).
 ///
-#[doc = said!(errors)]
+#[doc = page!(errors)]
 /// - `Uncountable`: a group has 2<sup>128</sup> positions or more, and some of them are not stored.
 ///
-#[doc = said!(complexity)]
+#[doc = page!(complexity)]
 /// ```
 /// use lacuna::{CooTensor, Var, var};
 ///
@@ -380,19 +380,19 @@ pub fn var<X: Operand<Elem: Ring>>(x: &X, options: impl Into<Var>) -> Result<X::
 /// *dx*<sub>k,r</sub> = 2 (*x*<sub>k,r</sub> − *m*<sub>k</sub>) *dy*<sub>k</sub> / (*n* − `ddof`), each step in
 /// `f64`
 ///
-#[doc = said!(gradient)]
+#[doc = page!(gradient)]
 ///
 /// # NaN
 ///
 /// If the forward result is NaN, the gradient is NaN. A skipped element receives 0.
 ///
-#[doc = said!(second_gradient)]
+#[doc = page!(second_gradient)]
 ///
 /// # Errors
 ///
 /// The errors of [`var()`], and `ShapeMismatch` if `upstream` does not have the shape of the forward result.
 ///
-#[doc = said!(gradient_complexity)]
+#[doc = page!(gradient_complexity)]
 /// ```
 /// use lacuna::{CooTensor, grad};
 /// use ndarray::arr0;
@@ -419,10 +419,10 @@ pub fn var_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
 ///
 /// *y*<sub>k</sub> = √(Σ<sub>r</sub> (*x*<sub>k,r</sub> − *m*<sub>k</sub>)² / (*n* − `ddof`))
 ///
-#[doc = said!(var_numbers)]
+#[doc = page!(var_numbers)]
 ///
-#[doc = said!(reduction)]
-#[doc = said!(var_fill)]
+#[doc = page!(reduction)]
+#[doc = page!(var_fill)]
 ///
 /// # NaN
 ///
@@ -432,10 +432,10 @@ pub fn var_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
 ///
 /// [`grad::std`](crate::grad::std()).
 ///
-#[doc = said!(errors)]
+#[doc = page!(errors)]
 /// - `Uncountable`: a group has 2<sup>128</sup> positions or more, and some of them are not stored.
 ///
-#[doc = said!(complexity)]
+#[doc = page!(complexity)]
 /// ```
 /// use lacuna::{CooTensor, Var, std};
 ///
@@ -458,19 +458,19 @@ pub fn std<X: Operand<Elem: Ring>>(x: &X, options: impl Into<Var>) -> Result<X::
 /// The gradient of [`var_backward`] is divided by twice the deviation, each step in `f64`. If all elements of a group
 /// are equal, its gradients are NaN.
 ///
-#[doc = said!(gradient)]
+#[doc = page!(gradient)]
 ///
 /// # NaN
 ///
 /// If the forward result is NaN, the gradient is NaN. A skipped element receives 0.
 ///
-#[doc = said!(second_gradient)]
+#[doc = page!(second_gradient)]
 ///
 /// # Errors
 ///
 /// The errors of [`std()`], and `ShapeMismatch` if `upstream` does not have the shape of the forward result.
 ///
-#[doc = said!(gradient_complexity)]
+#[doc = page!(gradient_complexity)]
 /// ```
 /// use lacuna::{CooTensor, grad};
 /// use ndarray::arr0;
@@ -497,10 +497,10 @@ pub fn std_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
 ///
 /// *y*<sub>k</sub> = Σ<sub>r</sub> (*x*<sub>k,r</sub> − *m*<sub>k</sub>)² / (*n* − `ddof`)
 ///
-#[doc = said!(nanvar_numbers)]
+#[doc = page!(nanvar_numbers)]
 ///
-#[doc = said!(reduction)]
-#[doc = said!(var_fill)]
+#[doc = page!(reduction)]
+#[doc = page!(var_fill)]
 ///
 /// # NaN
 ///
@@ -511,10 +511,10 @@ pub fn std_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
 ///
 /// [`grad::nanvar`](crate::grad::nanvar()).
 ///
-#[doc = said!(errors)]
+#[doc = page!(errors)]
 /// - `Uncountable`: a group has 2<sup>128</sup> positions or more, and some of them are not stored.
 ///
-#[doc = said!(complexity)]
+#[doc = page!(complexity)]
 /// ```
 /// use lacuna::{CooTensor, Var, nanvar};
 ///
@@ -540,19 +540,19 @@ pub fn nanvar<X: Operand<Elem: Float>>(
 /// *dx*<sub>k,r</sub> = 2 (*x*<sub>k,r</sub> − *m*<sub>k</sub>) *dy*<sub>k</sub> / (*n* − `ddof`), each step in
 /// `f64`; 0 for a NaN
 ///
-#[doc = said!(gradient)]
+#[doc = page!(gradient)]
 ///
 /// # NaN
 ///
 /// If the forward result is NaN, the gradient is NaN. A skipped element receives 0.
 ///
-#[doc = said!(second_gradient)]
+#[doc = page!(second_gradient)]
 ///
 /// # Errors
 ///
 /// The errors of [`nanvar()`], and `ShapeMismatch` if `upstream` does not have the shape of the forward result.
 ///
-#[doc = said!(gradient_complexity)]
+#[doc = page!(gradient_complexity)]
 /// ```
 /// use lacuna::{CooTensor, grad};
 /// use ndarray::arr0;
@@ -579,10 +579,10 @@ pub fn nanvar_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
 ///
 /// *y*<sub>k</sub> = √(Σ<sub>r</sub> (*x*<sub>k,r</sub> − *m*<sub>k</sub>)² / (*n* − `ddof`))
 ///
-#[doc = said!(nanvar_numbers)]
+#[doc = page!(nanvar_numbers)]
 ///
-#[doc = said!(reduction)]
-#[doc = said!(var_fill)]
+#[doc = page!(reduction)]
+#[doc = page!(var_fill)]
 ///
 /// # NaN
 ///
@@ -593,10 +593,10 @@ pub fn nanvar_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
 ///
 /// [`grad::nanstd`](crate::grad::nanstd()).
 ///
-#[doc = said!(errors)]
+#[doc = page!(errors)]
 /// - `Uncountable`: a group has 2<sup>128</sup> positions or more, and some of them are not stored.
 ///
-#[doc = said!(complexity)]
+#[doc = page!(complexity)]
 /// ```
 /// use lacuna::{CooTensor, Var, nanstd};
 ///
@@ -621,19 +621,19 @@ pub fn nanstd<X: Operand<Elem: Float>>(
 ///
 /// The gradient of [`nanvar_backward`] is divided by twice the deviation, each step in `f64`. A NaN receives 0.
 ///
-#[doc = said!(gradient)]
+#[doc = page!(gradient)]
 ///
 /// # NaN
 ///
 /// If the forward result is NaN, the gradient is NaN. A skipped element receives 0.
 ///
-#[doc = said!(second_gradient)]
+#[doc = page!(second_gradient)]
 ///
 /// # Errors
 ///
 /// The errors of [`nanstd()`], and `ShapeMismatch` if `upstream` does not have the shape of the forward result.
 ///
-#[doc = said!(gradient_complexity)]
+#[doc = page!(gradient_complexity)]
 /// ```
 /// use lacuna::{CooTensor, grad};
 /// use ndarray::arr0;

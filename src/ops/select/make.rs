@@ -40,7 +40,7 @@ impl<T: Element> Tensor<CooPattern<u32>, T> {
     ///
     /// All the values are stored. The fill is zero.
     ///
-    #[doc = said!(diag)]
+    #[doc = page!(diag)]
     ///
     /// # Examples
     ///
@@ -65,7 +65,7 @@ impl Tensor<CooPattern<u32>, f64> {
     ///
     /// The values are random numbers in [0, 1).
     ///
-    #[doc = said!(random)]
+    #[doc = page!(random)]
     ///
     /// # Examples
     ///
@@ -154,7 +154,7 @@ impl<T: Element> Tensor<CsrPattern<u32>, T> {
     ///
     /// All the values are stored. The fill is zero.
     ///
-    #[doc = said!(diag)]
+    #[doc = page!(diag)]
     ///
     /// # Examples
     ///
@@ -179,7 +179,7 @@ impl Tensor<CsrPattern<u32>, f64> {
     ///
     /// The values are random numbers in [0, 1).
     ///
-    #[doc = said!(random)]
+    #[doc = page!(random)]
     ///
     /// # Examples
     ///

@@ -21,7 +21,7 @@ use crate::tensor::Tensor;
 ///
 /// The result has the shape of `x`.
 ///
-#[doc = said!(moved)]
+#[doc = page!(moved)]
 ///
 /// # Gradient
 ///
@@ -59,14 +59,14 @@ pub fn flip<X: Operand>(x: &X, axes: impl Into<Axes>) -> Result<X::Reduced<X::El
 
 /// Returns the gradient of [`flip()`]: the sum over the copies of each element.
 ///
-#[doc = said!(moved_gradient)]
+#[doc = page!(moved_gradient)]
 ///
 /// # Shapes
 ///
 /// `upstream` has exactly the shape of the result of [`flip()`] for the same arguments. The gradient has the shape of
 /// `x`.
 ///
-#[doc = said!(moved_gradient_values)]
+#[doc = page!(moved_gradient_values)]
 ///
 /// # Errors
 ///
@@ -105,7 +105,7 @@ pub fn flip_backward<X: Operand, U: Operand>(
 ///
 /// The result has the shape of `x`.
 ///
-#[doc = said!(moved)]
+#[doc = page!(moved)]
 ///
 /// # Gradient
 ///
@@ -140,14 +140,14 @@ pub fn roll<X: Operand>(x: &X, places: isize, axis: impl Position) -> Result<X::
 
 /// Returns the gradient of [`roll()`]: the sum over the copies of each element.
 ///
-#[doc = said!(moved_gradient)]
+#[doc = page!(moved_gradient)]
 ///
 /// # Shapes
 ///
 /// `upstream` has exactly the shape of the result of [`roll()`] for the same arguments. The gradient has the shape of
 /// `x`.
 ///
-#[doc = said!(moved_gradient_values)]
+#[doc = page!(moved_gradient_values)]
 ///
 /// # Errors
 ///
@@ -190,7 +190,7 @@ pub fn roll_backward<X: Operand, U: Operand>(
 /// `widths` has one pair per axis: the number of new positions before and after the existing positions. The length of
 /// the axis grows by both numbers.
 ///
-#[doc = said!(moved)]
+#[doc = page!(moved)]
 ///
 /// # Gradient
 ///
@@ -227,14 +227,14 @@ pub fn pad<X: Operand>(x: &X, widths: impl AsRef<[(usize, usize)]>) -> Result<X:
 
 /// Returns the gradient of [`pad()`]: the sum over the copies of each element.
 ///
-#[doc = said!(moved_gradient)]
+#[doc = page!(moved_gradient)]
 ///
 /// # Shapes
 ///
 /// `upstream` has exactly the shape of the result of [`pad()`] for the same arguments. The gradient has the shape of
 /// `x`.
 ///
-#[doc = said!(moved_gradient_values)]
+#[doc = page!(moved_gradient_values)]
 ///
 /// # Errors
 ///
@@ -273,7 +273,7 @@ pub fn pad_backward<X: Operand, U: Operand>(
 /// `times` is the number of copies along each axis. If `times` has fewer items than `x` has axes, the first axes are
 /// unchanged. If it has more, `x` gets axes of length 1 before its first axis.
 ///
-#[doc = said!(moved)]
+#[doc = page!(moved)]
 ///
 /// # Gradient
 ///
@@ -307,14 +307,14 @@ pub fn tile<X: Operand>(x: &X, times: impl AsRef<[usize]>) -> Result<X::Reduced<
 
 /// Returns the gradient of [`tile()`]: the sum over the copies of each element.
 ///
-#[doc = said!(moved_gradient)]
+#[doc = page!(moved_gradient)]
 ///
 /// # Shapes
 ///
 /// `upstream` has exactly the shape of the result of [`tile()`] for the same arguments. The gradient has the shape of
 /// `x`.
 ///
-#[doc = said!(moved_gradient_values)]
+#[doc = page!(moved_gradient_values)]
 ///
 /// # Errors
 ///
@@ -352,7 +352,7 @@ pub fn tile_backward<X: Operand, U: Operand>(
 ///
 /// The length of the axis is multiplied by `times`.
 ///
-#[doc = said!(moved)]
+#[doc = page!(moved)]
 ///
 /// # Gradient
 ///
@@ -388,14 +388,14 @@ pub fn repeat<X: Operand>(x: &X, times: usize, axis: impl Position) -> Result<X:
 
 /// Returns the gradient of [`repeat()`]: the sum over the copies of each element.
 ///
-#[doc = said!(moved_gradient)]
+#[doc = page!(moved_gradient)]
 ///
 /// # Shapes
 ///
 /// `upstream` has exactly the shape of the result of [`repeat()`] for the same arguments. The gradient has the shape of
 /// `x`.
 ///
-#[doc = said!(moved_gradient_values)]
+#[doc = page!(moved_gradient_values)]
 ///
 /// # Errors
 ///
@@ -434,7 +434,7 @@ pub fn repeat_backward<X: Operand, U: Operand>(
 ///
 /// The axes of `x` are the last axes of `shape`. Each axis of `x` has length 1 or the same length in `shape`.
 ///
-#[doc = said!(moved)]
+#[doc = page!(moved)]
 ///
 /// # Gradient
 ///
@@ -471,14 +471,14 @@ pub fn broadcast_to<X: Operand>(x: &X, shape: impl Into<Shape>) -> Result<X::Red
 
 /// Returns the gradient of [`broadcast_to()`]: the sum over the copies of each element.
 ///
-#[doc = said!(moved_gradient)]
+#[doc = page!(moved_gradient)]
 ///
 /// # Shapes
 ///
 /// `upstream` has exactly the shape of the result of [`broadcast_to()`] for the same arguments. The gradient has the
 /// shape of `x`.
 ///
-#[doc = said!(moved_gradient_values)]
+#[doc = page!(moved_gradient_values)]
 ///
 /// # Errors
 ///
@@ -515,7 +515,7 @@ pub fn broadcast_to_backward<X: Operand, U: Operand>(
 /// The result has the shape of `x` without the `axes`, each of which has length 1. [`Axes::all`] selects every axis of
 /// length 1.
 ///
-#[doc = said!(moved)]
+#[doc = page!(moved)]
 ///
 /// # Gradient
 ///
@@ -552,14 +552,14 @@ pub fn squeeze<X: Operand>(x: &X, axes: impl Into<Axes>) -> Result<X::Reduced<X:
 
 /// Returns the gradient of [`squeeze()`]: the sum over the copies of each element.
 ///
-#[doc = said!(moved_gradient)]
+#[doc = page!(moved_gradient)]
 ///
 /// # Shapes
 ///
 /// `upstream` has exactly the shape of the result of [`squeeze()`] for the same arguments. The gradient has the shape
 /// of `x`.
 ///
-#[doc = said!(moved_gradient_values)]
+#[doc = page!(moved_gradient_values)]
 ///
 /// # Errors
 ///
@@ -595,7 +595,7 @@ pub fn squeeze_backward<X: Operand, U: Operand>(
 ///
 /// The `axes` are the new axes of the result. A negative axis counts from the end of the result.
 ///
-#[doc = said!(moved)]
+#[doc = page!(moved)]
 ///
 /// # Gradient
 ///
@@ -633,14 +633,14 @@ pub fn expand_dims<X: Operand>(x: &X, axes: impl Into<Axes>) -> Result<X::Reduce
 
 /// Returns the gradient of [`expand_dims()`]: the sum over the copies of each element.
 ///
-#[doc = said!(moved_gradient)]
+#[doc = page!(moved_gradient)]
 ///
 /// # Shapes
 ///
 /// `upstream` has exactly the shape of the result of [`expand_dims()`] for the same arguments. The gradient has the
 /// shape of `x`.
 ///
-#[doc = said!(moved_gradient_values)]
+#[doc = page!(moved_gradient_values)]
 ///
 /// # Errors
 ///
@@ -678,7 +678,7 @@ pub fn expand_dims_backward<X: Operand, U: Operand>(
 ///
 /// The result has the lengths of `x` in reverse order.
 ///
-#[doc = said!(moved)]
+#[doc = page!(moved)]
 ///
 /// # Gradient
 ///
@@ -715,14 +715,14 @@ pub fn transpose<X: Operand>(x: &X) -> Result<X::Reduced<X::Elem>> {
 
 /// Returns the gradient of [`transpose()`]: the sum over the copies of each element.
 ///
-#[doc = said!(moved_gradient)]
+#[doc = page!(moved_gradient)]
 ///
 /// # Shapes
 ///
 /// `upstream` has exactly the shape of the result of [`transpose()`] for the same arguments. The gradient has the shape
 /// of `x`.
 ///
-#[doc = said!(moved_gradient_values)]
+#[doc = page!(moved_gradient_values)]
 ///
 /// # Errors
 ///
@@ -755,7 +755,7 @@ pub fn transpose_backward<X: Operand, U: Operand>(x: &X, upstream: &U) -> Result
 /// The result has the lengths of `x`, with the length of axis `from` at index `to`. A negative number counts from the
 /// end.
 ///
-#[doc = said!(moved)]
+#[doc = page!(moved)]
 ///
 /// # Gradient
 ///
@@ -792,14 +792,14 @@ pub fn move_axis<X: Operand>(x: &X, from: impl Position, to: impl Position) -> R
 
 /// Returns the gradient of [`move_axis()`]: the sum over the copies of each element.
 ///
-#[doc = said!(moved_gradient)]
+#[doc = page!(moved_gradient)]
 ///
 /// # Shapes
 ///
 /// `upstream` has exactly the shape of the result of [`move_axis()`] for the same arguments. The gradient has the shape
 /// of `x`.
 ///
-#[doc = said!(moved_gradient_values)]
+#[doc = page!(moved_gradient_values)]
 ///
 /// # Errors
 ///

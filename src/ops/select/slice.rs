@@ -34,7 +34,7 @@ use crate::tensor::Tensor;
 /// There is one slice, a range or a position, per axis of `x`. A range of *n* positions results in ⌈*n* / |*s*|⌉
 /// positions. A range that ends before its start is empty.
 ///
-#[doc = said!(moved)]
+#[doc = page!(moved)]
 ///
 /// # Gradient
 ///
@@ -90,14 +90,14 @@ pub fn slice<X: Operand>(x: &X, slices: impl AsRef<[SliceInfoElem]>) -> Result<X
 
 /// Returns the gradient of [`slice()`]: the sum over the copies of each element.
 ///
-#[doc = said!(moved_gradient)]
+#[doc = page!(moved_gradient)]
 ///
 /// # Shapes
 ///
 /// `upstream` has exactly the shape of the result of [`slice()`] for the same arguments. The gradient has the shape of
 /// `x`.
 ///
-#[doc = said!(moved_gradient_values)]
+#[doc = page!(moved_gradient_values)]
 ///
 /// # Errors
 ///

@@ -18,7 +18,7 @@ use crate::tensor::Tensor;
 ///
 /// The last two axes of `x` are the axes of the matrices. The result has the shape of `x`.
 ///
-#[doc = said!(moved)]
+#[doc = page!(moved)]
 ///
 /// # Gradient
 ///
@@ -53,14 +53,14 @@ pub fn tril<X: Operand>(x: &X, offset: isize) -> Result<X::Reduced<X::Elem>> {
 
 /// Returns the gradient of [`tril()`]: the sum over the copies of each element.
 ///
-#[doc = said!(moved_gradient)]
+#[doc = page!(moved_gradient)]
 ///
 /// # Shapes
 ///
 /// `upstream` has exactly the shape of the result of [`tril()`] for the same arguments. The gradient has the shape of
 /// `x`.
 ///
-#[doc = said!(moved_gradient_values)]
+#[doc = page!(moved_gradient_values)]
 ///
 /// # Errors
 ///
@@ -96,7 +96,7 @@ pub fn tril_backward<X: Operand, U: Operand>(x: &X, upstream: &U, offset: isize)
 ///
 /// The last two axes of `x` are the axes of the matrices. The result has the shape of `x`.
 ///
-#[doc = said!(moved)]
+#[doc = page!(moved)]
 ///
 /// # Gradient
 ///
@@ -130,14 +130,14 @@ pub fn triu<X: Operand>(x: &X, offset: isize) -> Result<X::Reduced<X::Elem>> {
 
 /// Returns the gradient of [`triu()`]: the sum over the copies of each element.
 ///
-#[doc = said!(moved_gradient)]
+#[doc = page!(moved_gradient)]
 ///
 /// # Shapes
 ///
 /// `upstream` has exactly the shape of the result of [`triu()`] for the same arguments. The gradient has the shape of
 /// `x`.
 ///
-#[doc = said!(moved_gradient_values)]
+#[doc = page!(moved_gradient_values)]
 ///
 /// # Errors
 ///
@@ -174,7 +174,7 @@ pub fn triu_backward<X: Operand, U: Operand>(x: &X, upstream: &U, offset: isize)
 /// The last two axes of `x` are the axes of the matrices; numpy and torch use the first two by default. In the result,
 /// one axis with the length of the diagonal replaces them.
 ///
-#[doc = said!(moved)]
+#[doc = page!(moved)]
 ///
 /// # Gradient
 ///
@@ -210,14 +210,14 @@ pub fn diagonal<X: Operand>(x: &X, offset: isize) -> Result<X::Reduced<X::Elem>>
 
 /// Returns the gradient of [`diagonal()`]: the sum over the copies of each element.
 ///
-#[doc = said!(moved_gradient)]
+#[doc = page!(moved_gradient)]
 ///
 /// # Shapes
 ///
 /// `upstream` has exactly the shape of the result of [`diagonal()`] for the same arguments. The gradient has the shape
 /// of `x`.
 ///
-#[doc = said!(moved_gradient_values)]
+#[doc = page!(moved_gradient_values)]
 ///
 /// # Errors
 ///

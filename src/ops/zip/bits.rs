@@ -30,12 +30,12 @@ impl<T: Bits> Zip<T, T> for BitAnd {
 /// *z*<sub>k</sub> = *x*<sub>k</sub> ∧ *y*<sub>k</sub>
 ///
 /// # Shapes
-#[doc = said!(shapes)]
+#[doc = page!(shapes)]
 /// # Implicit values
-#[doc = said!(union)]
+#[doc = page!(union)]
 /// A fill of zero, or `false`, makes all results the same: entries of only the other operand are not stored. For
 /// [stored views](crate::Stored), the result has the common entries and the common fill.
-#[doc = said!(implicit)]
+#[doc = page!(implicit)]
 /// # NaN
 ///
 /// The elements are `bool` or integers, which do not have NaN.
@@ -45,9 +45,9 @@ impl<T: Bits> Zip<T, T> for BitAnd {
 /// None.
 ///
 /// # Errors
-#[doc = said!(errors)]
+#[doc = page!(errors)]
 /// # Complexity
-#[doc = said!(complexity)]
+#[doc = page!(complexity)]
 /// # Examples
 ///
 /// ```
@@ -114,12 +114,12 @@ impl<T: Bits> Zip<T, T> for BitOr {
 /// *z*<sub>k</sub> = *x*<sub>k</sub> ∨ *y*<sub>k</sub>
 ///
 /// # Shapes
-#[doc = said!(shapes)]
+#[doc = page!(shapes)]
 /// # Implicit values
-#[doc = said!(union)]
+#[doc = page!(union)]
 /// A fill of all ones, or `true`, makes all results the same: entries of only the other operand are not stored. For
 /// [stored views](crate::Stored), an entry of only one operand is copied unchanged, and the result has the common fill.
-#[doc = said!(implicit)]
+#[doc = page!(implicit)]
 /// # NaN
 ///
 /// The elements are `bool` or integers, which do not have NaN.
@@ -129,9 +129,9 @@ impl<T: Bits> Zip<T, T> for BitOr {
 /// None.
 ///
 /// # Errors
-#[doc = said!(errors)]
+#[doc = page!(errors)]
 /// # Complexity
-#[doc = said!(complexity)]
+#[doc = page!(complexity)]
 /// # Examples
 ///
 /// ```
@@ -186,12 +186,12 @@ impl<T: Bits> Zip<T, T> for BitXor {
 /// *z*<sub>k</sub> = *x*<sub>k</sub> ⊕ *y*<sub>k</sub>
 ///
 /// # Shapes
-#[doc = said!(shapes)]
+#[doc = page!(shapes)]
 /// # Implicit values
-#[doc = said!(union)]
+#[doc = page!(union)]
 /// For [stored views](crate::Stored), an entry of only one operand is copied unchanged, and the result has the common
 /// fill.
-#[doc = said!(implicit)]
+#[doc = page!(implicit)]
 /// # NaN
 ///
 /// The elements are `bool` or integers, which do not have NaN.
@@ -201,9 +201,9 @@ impl<T: Bits> Zip<T, T> for BitXor {
 /// None.
 ///
 /// # Errors
-#[doc = said!(errors)]
+#[doc = page!(errors)]
 /// # Complexity
-#[doc = said!(complexity)]
+#[doc = page!(complexity)]
 /// # Examples
 ///
 /// ```

@@ -52,10 +52,10 @@ comparisons! {
 /// *z*<sub>k</sub> = *x*<sub>k</sub> = *y*<sub>k</sub>
 ///
 /// # Shapes
-#[doc = said!(shapes)]
+#[doc = page!(shapes)]
 /// # Implicit values
-#[doc = said!(compared)]
-#[doc = said!(implicit)]
+#[doc = page!(compared)]
+#[doc = page!(implicit)]
 /// # NaN
 ///
 /// A comparison with NaN is false. Zeros of both signs are equal. Complex numbers are equal if both parts are equal.
@@ -65,9 +65,9 @@ comparisons! {
 /// None.
 ///
 /// # Errors
-#[doc = said!(errors)]
+#[doc = page!(errors)]
 /// # Complexity
-#[doc = said!(complexity)]
+#[doc = page!(complexity)]
 /// # Examples
 ///
 /// ```
@@ -96,10 +96,10 @@ pub fn equal<X: Operand<Elem: Element>, Y: Partner<X, Elem = X::Elem>>(x: &X, y:
 /// *z*<sub>k</sub> = *x*<sub>k</sub> ≠ *y*<sub>k</sub>
 ///
 /// # Shapes
-#[doc = said!(shapes)]
+#[doc = page!(shapes)]
 /// # Implicit values
-#[doc = said!(compared)]
-#[doc = said!(implicit)]
+#[doc = page!(compared)]
+#[doc = page!(implicit)]
 /// # NaN
 ///
 /// A comparison with NaN is true. Zeros of both signs are equal. Complex numbers are equal if both parts are equal.
@@ -109,9 +109,9 @@ pub fn equal<X: Operand<Elem: Element>, Y: Partner<X, Elem = X::Elem>>(x: &X, y:
 /// None.
 ///
 /// # Errors
-#[doc = said!(errors)]
+#[doc = page!(errors)]
 /// # Complexity
-#[doc = said!(complexity)]
+#[doc = page!(complexity)]
 /// # Examples
 ///
 /// ```
@@ -140,10 +140,10 @@ pub fn not_equal<X: Operand<Elem: Element>, Y: Partner<X, Elem = X::Elem>>(x: &X
 /// *z*<sub>k</sub> = *x*<sub>k</sub> < *y*<sub>k</sub>
 ///
 /// # Shapes
-#[doc = said!(shapes)]
+#[doc = page!(shapes)]
 /// # Implicit values
-#[doc = said!(compared)]
-#[doc = said!(implicit)]
+#[doc = page!(compared)]
+#[doc = page!(implicit)]
 /// # NaN
 ///
 /// A comparison with NaN is false. Zeros of both signs are equal. Complex numbers do not compile, because they are not
@@ -154,9 +154,9 @@ pub fn not_equal<X: Operand<Elem: Element>, Y: Partner<X, Elem = X::Elem>>(x: &X
 /// None.
 ///
 /// # Errors
-#[doc = said!(errors)]
+#[doc = page!(errors)]
 /// # Complexity
-#[doc = said!(complexity)]
+#[doc = page!(complexity)]
 /// # Examples
 ///
 /// ```
@@ -185,10 +185,10 @@ pub fn less<X: Operand<Elem: Real>, Y: Partner<X, Elem = X::Elem>>(x: &X, y: Y) 
 /// *z*<sub>k</sub> = *x*<sub>k</sub> ≤ *y*<sub>k</sub>
 ///
 /// # Shapes
-#[doc = said!(shapes)]
+#[doc = page!(shapes)]
 /// # Implicit values
-#[doc = said!(compared)]
-#[doc = said!(implicit)]
+#[doc = page!(compared)]
+#[doc = page!(implicit)]
 /// # NaN
 ///
 /// A comparison with NaN is false. Zeros of both signs are equal. Complex numbers do not compile, because they are not
@@ -199,9 +199,9 @@ pub fn less<X: Operand<Elem: Real>, Y: Partner<X, Elem = X::Elem>>(x: &X, y: Y) 
 /// None.
 ///
 /// # Errors
-#[doc = said!(errors)]
+#[doc = page!(errors)]
 /// # Complexity
-#[doc = said!(complexity)]
+#[doc = page!(complexity)]
 /// # Examples
 ///
 /// ```
@@ -230,10 +230,10 @@ pub fn less_equal<X: Operand<Elem: Real>, Y: Partner<X, Elem = X::Elem>>(x: &X, 
 /// *z*<sub>k</sub> = *x*<sub>k</sub> > *y*<sub>k</sub>
 ///
 /// # Shapes
-#[doc = said!(shapes)]
+#[doc = page!(shapes)]
 /// # Implicit values
-#[doc = said!(compared)]
-#[doc = said!(implicit)]
+#[doc = page!(compared)]
+#[doc = page!(implicit)]
 /// # NaN
 ///
 /// A comparison with NaN is false. Zeros of both signs are equal. Complex numbers do not compile, because they are not
@@ -244,9 +244,9 @@ pub fn less_equal<X: Operand<Elem: Real>, Y: Partner<X, Elem = X::Elem>>(x: &X, 
 /// None.
 ///
 /// # Errors
-#[doc = said!(errors)]
+#[doc = page!(errors)]
 /// # Complexity
-#[doc = said!(complexity)]
+#[doc = page!(complexity)]
 /// # Examples
 ///
 /// ```
@@ -275,10 +275,10 @@ pub fn greater<X: Operand<Elem: Real>, Y: Partner<X, Elem = X::Elem>>(x: &X, y: 
 /// *z*<sub>k</sub> = *x*<sub>k</sub> ≥ *y*<sub>k</sub>
 ///
 /// # Shapes
-#[doc = said!(shapes)]
+#[doc = page!(shapes)]
 /// # Implicit values
-#[doc = said!(compared)]
-#[doc = said!(implicit)]
+#[doc = page!(compared)]
+#[doc = page!(implicit)]
 /// # NaN
 ///
 /// A comparison with NaN is false. Zeros of both signs are equal. Complex numbers do not compile, because they are not
@@ -289,9 +289,9 @@ pub fn greater<X: Operand<Elem: Real>, Y: Partner<X, Elem = X::Elem>>(x: &X, y: 
 /// None.
 ///
 /// # Errors
-#[doc = said!(errors)]
+#[doc = page!(errors)]
 /// # Complexity
-#[doc = said!(complexity)]
+#[doc = page!(complexity)]
 /// # Examples
 ///
 /// ```

@@ -36,12 +36,12 @@ impl<T: Float> Zip<T, T> for Copysign {
 /// −0.0
 ///
 /// # Shapes
-#[doc = said!(shapes)]
+#[doc = page!(shapes)]
 /// # Implicit values
 /// If *x* has a fill of 0, entries of only *y* are not stored, and the fill is 0 without a sign. The same holds for a fill
 /// of NaN. Otherwise the union of both patterns is stored: where only one side has an entry, the other contributes its
 /// fill. For [stored views](crate::Stored), the result has the common entries, and the fill of both.
-#[doc = said!(implicit)]
+#[doc = page!(implicit)]
 /// # NaN
 ///
 /// NaN in *x* yields NaN. NaN in *y* counts as positive, whatever its sign bit is, because all NaNs are equal here.
@@ -52,9 +52,9 @@ impl<T: Float> Zip<T, T> for Copysign {
 /// [`grad::copysign`](crate::grad::copysign()).
 ///
 /// # Errors
-#[doc = said!(errors)]
+#[doc = page!(errors)]
 /// # Complexity
-#[doc = said!(complexity)]
+#[doc = page!(complexity)]
 /// # Examples
 ///
 /// ```
@@ -99,19 +99,19 @@ impl Differentiable for Copysign {
 /// *dx* = *dz* · sign *x* · sign *y*, where the sign of *y* is 1 or −1; *dy* = 0
 ///
 /// # Shapes
-#[doc = said!(gradient_shapes)]
+#[doc = page!(gradient_shapes)]
 /// # Implicit values
-#[doc = said!(gradient_implicit)]
+#[doc = page!(gradient_implicit)]
 /// # NaN
 ///
 /// NaN in *x* yields NaN, and NaN in *y* counts as positive. An upstream gradient of zero yields +0.0 for all elements.
 ///
 /// # Gradient
-#[doc = said!(second_gradient)]
+#[doc = page!(second_gradient)]
 /// # Errors
-#[doc = said!(gradient_errors)]
+#[doc = page!(gradient_errors)]
 /// # Complexity
-#[doc = said!(gradient_complexity)]
+#[doc = page!(gradient_complexity)]
 /// # Examples
 ///
 /// ```

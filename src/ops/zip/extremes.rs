@@ -44,13 +44,13 @@ impl<T: Real> Zip<T, T> for Minimum {
 /// *z*<sub>k</sub> = min(*x*<sub>k</sub>, *y*<sub>k</sub>)
 ///
 /// # Shapes
-#[doc = said!(shapes)]
+#[doc = page!(shapes)]
 /// # Implicit values
-#[doc = said!(union)]
+#[doc = page!(union)]
 /// A fill of NaN, or of the smallest integer of its type, makes all results the same: entries of only the other operand
 /// are not stored. For [stored views](crate::Stored), an entry of only one operand is copied unchanged, and the result
 /// has the common fill.
-#[doc = said!(implicit)]
+#[doc = page!(implicit)]
 /// # NaN
 ///
 /// NaN if either element is NaN. `-0.0` is less than `0.0` (minimum of IEEE 754-2019).
@@ -60,9 +60,9 @@ impl<T: Real> Zip<T, T> for Minimum {
 /// [`grad::minimum`](crate::grad::minimum()).
 ///
 /// # Errors
-#[doc = said!(errors)]
+#[doc = page!(errors)]
 /// # Complexity
-#[doc = said!(complexity)]
+#[doc = page!(complexity)]
 /// # Examples
 ///
 /// ```
@@ -107,19 +107,19 @@ impl Differentiable for Minimum {
 /// *dx* = *dz* if *x* < *y*, *dz* / 2 if *x* = *y*, otherwise 0; *dy* likewise
 ///
 /// # Shapes
-#[doc = said!(gradient_shapes)]
+#[doc = page!(gradient_shapes)]
 /// # Implicit values
-#[doc = said!(gradient_implicit)]
+#[doc = page!(gradient_implicit)]
 /// # NaN
 ///
 /// If either element is NaN, both receive 0. Zeros of both signs are equal.
 ///
 /// # Gradient
-#[doc = said!(second_gradient)]
+#[doc = page!(second_gradient)]
 /// # Errors
-#[doc = said!(gradient_errors)]
+#[doc = page!(gradient_errors)]
 /// # Complexity
-#[doc = said!(gradient_complexity)]
+#[doc = page!(gradient_complexity)]
 /// # Examples
 ///
 /// ```
@@ -176,13 +176,13 @@ impl<T: Real> Zip<T, T> for Maximum {
 /// *z*<sub>k</sub> = max(*x*<sub>k</sub>, *y*<sub>k</sub>)
 ///
 /// # Shapes
-#[doc = said!(shapes)]
+#[doc = page!(shapes)]
 /// # Implicit values
-#[doc = said!(union)]
+#[doc = page!(union)]
 /// A fill of NaN, or of the largest integer of its type, makes all results the same: entries of only the other operand
 /// are not stored. For [stored views](crate::Stored), an entry of only one operand is copied unchanged, and the result
 /// has the common fill.
-#[doc = said!(implicit)]
+#[doc = page!(implicit)]
 /// # NaN
 ///
 /// NaN if either element is NaN. `0.0` is greater than `-0.0` (maximum of IEEE 754-2019).
@@ -192,9 +192,9 @@ impl<T: Real> Zip<T, T> for Maximum {
 /// [`grad::maximum`](crate::grad::maximum()).
 ///
 /// # Errors
-#[doc = said!(errors)]
+#[doc = page!(errors)]
 /// # Complexity
-#[doc = said!(complexity)]
+#[doc = page!(complexity)]
 /// # Examples
 ///
 /// ```
@@ -239,19 +239,19 @@ impl Differentiable for Maximum {
 /// *dx* = *dz* if *x* > *y*, *dz* / 2 if *x* = *y*, otherwise 0; *dy* likewise
 ///
 /// # Shapes
-#[doc = said!(gradient_shapes)]
+#[doc = page!(gradient_shapes)]
 /// # Implicit values
-#[doc = said!(gradient_implicit)]
+#[doc = page!(gradient_implicit)]
 /// # NaN
 ///
 /// If either element is NaN, both receive 0. Zeros of both signs are equal.
 ///
 /// # Gradient
-#[doc = said!(second_gradient)]
+#[doc = page!(second_gradient)]
 /// # Errors
-#[doc = said!(gradient_errors)]
+#[doc = page!(gradient_errors)]
 /// # Complexity
-#[doc = said!(gradient_complexity)]
+#[doc = page!(gradient_complexity)]
 /// # Examples
 ///
 /// ```

@@ -37,7 +37,7 @@ impl<T: RealNumber> Zip<T, T> for Pow {
 /// [`powi`](crate::powi()) and [`powf`](crate::powf()).
 ///
 /// # Shapes
-#[doc = said!(shapes)]
+#[doc = page!(shapes)]
 /// # Implicit values
 ///
 /// If only one operand has an entry, the other operand contributes its fill. The union of both patterns is stored. The
@@ -46,7 +46,7 @@ impl<T: RealNumber> Zip<T, T> for Pow {
 /// An exponent with a fill of 0 makes all results 1: entries of only *x* are not stored. If *x* has float elements and
 /// a fill of 1, entries of only *y* are not stored. For [stored views](crate::Stored), the result has the common
 /// entries and the common fill.
-#[doc = said!(implicit)]
+#[doc = page!(implicit)]
 /// # NaN
 ///
 /// NaN if either element is NaN, except for the powers that are always 1. A negative number to a power that is not an
@@ -60,9 +60,9 @@ impl<T: RealNumber> Zip<T, T> for Pow {
 ///
 /// - `Overflow`: a result does not fit the integer type, or an integer has a negative power; the error reports the
 ///   position;
-#[doc = said!(errors)]
+#[doc = page!(errors)]
 /// # Complexity
-#[doc = said!(complexity)]
+#[doc = page!(complexity)]
 /// # Examples
 ///
 /// ```
@@ -103,20 +103,20 @@ impl Differentiable for Pow {
 /// The derivative of a constant is 0: *dx* if *y* = 0, and *dy* if *x* = 0 and *y* ≥ 0.
 ///
 /// # Shapes
-#[doc = said!(gradient_shapes)]
+#[doc = page!(gradient_shapes)]
 /// # Implicit values
-#[doc = said!(gradient_implicit)]
+#[doc = page!(gradient_implicit)]
 /// # NaN
 ///
 /// As in [`pow`](crate::pow()). For a negative base, *dy* is NaN. A gradient of zero yields +0.0, whatever the operands
 /// are.
 ///
 /// # Gradient
-#[doc = said!(second_gradient)]
+#[doc = page!(second_gradient)]
 /// # Errors
-#[doc = said!(gradient_errors)]
+#[doc = page!(gradient_errors)]
 /// # Complexity
-#[doc = said!(gradient_complexity)]
+#[doc = page!(gradient_complexity)]
 /// # Examples
 ///
 /// ```

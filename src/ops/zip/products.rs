@@ -31,7 +31,7 @@ impl<T: Element> Zip<T, T> for Mul {
 /// *z*<sub>k</sub> = *x*<sub>k</sub> · *y*<sub>k</sub>
 ///
 /// # Shapes
-#[doc = said!(shapes)]
+#[doc = page!(shapes)]
 /// # Implicit values
 ///
 /// With fills of zero, the result stores the common entries. An unstored zero times a finite element is zero. An
@@ -41,7 +41,7 @@ impl<T: Element> Zip<T, T> for Mul {
 ///
 /// A fill of NaN makes all results NaN: entries of only the other operand are not stored. With any other fill, the
 /// union is stored. For [stored views](crate::Stored), the result has the common entries and the common fill.
-#[doc = said!(implicit)]
+#[doc = page!(implicit)]
 /// # NaN
 ///
 /// NaN times any element is NaN, including zero. For complex numbers, both parts are NaN.
@@ -55,9 +55,9 @@ impl<T: Element> Zip<T, T> for Mul {
 /// - `Overflow`: an integer result does not fit, with its coordinates, or as the fill;
 /// - `NonFinite`: an element that is not finite meets an unstored zero; the error reports its coordinates. Stored views
 ///   do not read unstored positions;
-#[doc = said!(errors)]
+#[doc = page!(errors)]
 /// # Complexity
-#[doc = said!(complexity)]
+#[doc = page!(complexity)]
 /// # Examples
 ///
 /// ```
@@ -98,19 +98,19 @@ impl Differentiable for Mul {
 /// *dx* = *dz* · *y*, *dy* = *dz* · *x*
 ///
 /// # Shapes
-#[doc = said!(gradient_shapes)]
+#[doc = page!(gradient_shapes)]
 /// # Implicit values
-#[doc = said!(gradient_implicit)]
+#[doc = page!(gradient_implicit)]
 /// # NaN
 ///
 /// As in [`mul`](crate::mul()), except that a gradient of zero yields +0.0, whatever the other operand is.
 ///
 /// # Gradient
-#[doc = said!(second_gradient)]
+#[doc = page!(second_gradient)]
 /// # Errors
-#[doc = said!(gradient_errors)]
+#[doc = page!(gradient_errors)]
 /// # Complexity
-#[doc = said!(gradient_complexity)]
+#[doc = page!(gradient_complexity)]
 /// # Examples
 ///
 /// ```
@@ -158,13 +158,13 @@ impl<T: Element> Zip<T, T> for MulNonzero {
 /// This is the product of gradients: an upstream gradient of zero yields zero, whatever the derivative is.
 ///
 /// # Shapes
-#[doc = said!(shapes)]
+#[doc = page!(shapes)]
 /// # Implicit values
 ///
 /// With a fill of zero on the left, entries of only *y* are not stored. Otherwise the same as [`mul`], except that a
 /// fill of NaN on the right does not drop any entries of *x*. For [stored views](crate::Stored), the result has the
 /// common entries and the common fill.
-#[doc = said!(implicit)]
+#[doc = page!(implicit)]
 /// # NaN
 ///
 /// NaN times any element is NaN, and a nonzero element times NaN is NaN. Zero times NaN is `+0.0`.
@@ -176,9 +176,9 @@ impl<T: Element> Zip<T, T> for MulNonzero {
 /// # Errors
 ///
 /// - `Overflow`, `NonFinite`: as in [`mul`];
-#[doc = said!(errors)]
+#[doc = page!(errors)]
 /// # Complexity
-#[doc = said!(complexity)]
+#[doc = page!(complexity)]
 /// # Examples
 ///
 /// ```
@@ -229,13 +229,13 @@ impl<T: Numeric> Zip<T, T> for Div {
 /// *z*<sub>k</sub> = *x*<sub>k</sub> / *y*<sub>k</sub>
 ///
 /// # Shapes
-#[doc = said!(shapes)]
+#[doc = page!(shapes)]
 /// # Implicit values
-#[doc = said!(union)]
+#[doc = page!(union)]
 /// With fills of zero, the fill is NaN for floats, and an error for integers. A fill of NaN makes all results NaN:
 /// entries of only the other operand are not stored. For [stored views](crate::Stored), the result has the common
 /// entries and the common fill.
-#[doc = said!(implicit)]
+#[doc = page!(implicit)]
 /// # NaN
 ///
 /// NaN divided by any element is NaN, and so are `0 / 0` and `inf / inf`. A complex quotient is computed by Smith's
@@ -249,9 +249,9 @@ impl<T: Numeric> Zip<T, T> for Div {
 ///
 /// - `Overflow`: an integer result does not fit, with its coordinates, or as the fill;
 /// - `DivisionByZero`: an integer is divided by zero, with the coordinates, or as the fill;
-#[doc = said!(errors)]
+#[doc = page!(errors)]
 /// # Complexity
-#[doc = said!(complexity)]
+#[doc = page!(complexity)]
 /// # Examples
 ///
 /// ```
@@ -291,20 +291,20 @@ impl Differentiable for Div {
 /// *dx* = *dz* / *y*, *dy* = −(*dz* · ((*x* / *y*) / *y*)), each step rounded
 ///
 /// # Shapes
-#[doc = said!(gradient_shapes)]
+#[doc = page!(gradient_shapes)]
 /// # Implicit values
-#[doc = said!(gradient_implicit)]
+#[doc = page!(gradient_implicit)]
 /// # NaN
 ///
 /// As in [`div`](crate::div()): if *y* is zero, the gradients are NaN or infinite. A gradient of zero yields +0.0,
 /// whatever the operands are.
 ///
 /// # Gradient
-#[doc = said!(second_gradient)]
+#[doc = page!(second_gradient)]
 /// # Errors
-#[doc = said!(gradient_errors)]
+#[doc = page!(gradient_errors)]
 /// # Complexity
-#[doc = said!(gradient_complexity)]
+#[doc = page!(gradient_complexity)]
 /// # Examples
 ///
 /// ```

@@ -30,13 +30,13 @@ impl<T: Remainder> Zip<T, T> for Rem {
 /// *z*<sub>k</sub> = *x*<sub>k</sub> − *y*<sub>k</sub> · trunc(*x*<sub>k</sub> / *y*<sub>k</sub>)
 ///
 /// # Shapes
-#[doc = said!(shapes)]
+#[doc = page!(shapes)]
 /// # Implicit values
-#[doc = said!(union)]
+#[doc = page!(union)]
 /// With fills of zero, the fill is NaN for floats, and an error for integers. A fill of NaN makes all results NaN:
 /// entries of only the other operand are not stored. For [stored views](crate::Stored), the result has the common
 /// entries and the common fill.
-#[doc = said!(implicit)]
+#[doc = page!(implicit)]
 /// # NaN
 ///
 /// NaN in either operand, a divisor of zero, and an infinite *x* yield NaN.
@@ -48,9 +48,9 @@ impl<T: Remainder> Zip<T, T> for Rem {
 /// # Errors
 ///
 /// - `DivisionByZero`: an integer is divided by zero, with the coordinates, or as the fill;
-#[doc = said!(errors)]
+#[doc = page!(errors)]
 /// # Complexity
-#[doc = said!(complexity)]
+#[doc = page!(complexity)]
 /// # Examples
 ///
 /// ```
@@ -102,13 +102,13 @@ impl<T: Remainder> Zip<T, T> for RemEuclid {
 /// *z*<sub>k</sub> = *x*<sub>k</sub> mod |*y*<sub>k</sub>|
 ///
 /// # Shapes
-#[doc = said!(shapes)]
+#[doc = page!(shapes)]
 /// # Implicit values
-#[doc = said!(union)]
+#[doc = page!(union)]
 /// With fills of zero, the fill is NaN for floats, and an error for integers. A fill of NaN makes all results NaN:
 /// entries of only the other operand are not stored. For [stored views](crate::Stored), the result has the common
 /// entries and the common fill.
-#[doc = said!(implicit)]
+#[doc = page!(implicit)]
 /// # NaN
 ///
 /// NaN in either operand, a divisor of zero, and an infinite *x* yield NaN.
@@ -120,9 +120,9 @@ impl<T: Remainder> Zip<T, T> for RemEuclid {
 /// # Errors
 ///
 /// - `DivisionByZero`: an integer is divided by zero, with the coordinates, or as the fill;
-#[doc = said!(errors)]
+#[doc = page!(errors)]
 /// # Complexity
-#[doc = said!(complexity)]
+#[doc = page!(complexity)]
 /// # Examples
 ///
 /// ```

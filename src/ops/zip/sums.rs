@@ -39,14 +39,14 @@ impl<T: Element> Zip<T, T> for Add {
 /// *z*<sub>k</sub> = *x*<sub>k</sub> + *y*<sub>k</sub>
 ///
 /// # Shapes
-#[doc = said!(shapes)]
+#[doc = page!(shapes)]
 /// # Implicit values
-#[doc = said!(union)]
+#[doc = page!(union)]
 /// A fill of NaN makes all results NaN: entries of only the other operand are not stored. For [stored
 /// views](crate::Stored), an entry of only one operand is copied unchanged, and the result has the common fill. A
 /// sparse row or column therefore adds entries at all positions that it is broadcast to. With an array, the result has
 /// only the entries of the view.
-#[doc = said!(implicit)]
+#[doc = page!(implicit)]
 /// # NaN
 ///
 /// NaN plus any element is NaN. A complex sum is computed part by part, so only a fill with NaN in both parts makes all
@@ -59,9 +59,9 @@ impl<T: Element> Zip<T, T> for Add {
 /// # Errors
 ///
 /// - `Overflow`: an integer result does not fit, with its coordinates, or as the fill;
-#[doc = said!(errors)]
+#[doc = page!(errors)]
 /// # Complexity
-#[doc = said!(complexity)]
+#[doc = page!(complexity)]
 /// # Examples
 ///
 /// ```
@@ -105,19 +105,19 @@ impl Differentiable for Add {
 /// *dx* = *dz*, *dy* = *dz*
 ///
 /// # Shapes
-#[doc = said!(gradient_shapes)]
+#[doc = page!(gradient_shapes)]
 /// # Implicit values
-#[doc = said!(gradient_implicit)]
+#[doc = page!(gradient_implicit)]
 /// # NaN
 ///
 /// Gradients are passed on unchanged, except that a zero is `+0.0`.
 ///
 /// # Gradient
-#[doc = said!(second_gradient)]
+#[doc = page!(second_gradient)]
 /// # Errors
-#[doc = said!(gradient_errors)]
+#[doc = page!(gradient_errors)]
 /// # Complexity
-#[doc = said!(gradient_complexity)]
+#[doc = page!(gradient_complexity)]
 /// # Examples
 ///
 /// ```
@@ -177,14 +177,14 @@ impl<T: Numeric> Zip<T, T> for Sub {
 /// *z*<sub>k</sub> = *x*<sub>k</sub> − *y*<sub>k</sub>
 ///
 /// # Shapes
-#[doc = said!(shapes)]
+#[doc = page!(shapes)]
 /// # Implicit values
-#[doc = said!(union)]
+#[doc = page!(union)]
 /// A fill of NaN makes all results NaN: entries of only the other operand are not stored. For [stored
 /// views](crate::Stored), an entry of only the left operand is copied unchanged, an entry of only the right operand is
 /// negated, and the result has the common fill. A sparse row or column therefore adds entries at all positions that it
 /// is broadcast to. With an array, the result has only the entries of the view.
-#[doc = said!(implicit)]
+#[doc = page!(implicit)]
 /// # NaN
 ///
 /// NaN minus any element is NaN, and any element minus NaN is NaN. For complex numbers, see [`add`].
@@ -196,9 +196,9 @@ impl<T: Numeric> Zip<T, T> for Sub {
 /// # Errors
 ///
 /// - `Overflow`: an integer result does not fit, with its coordinates, or as the fill;
-#[doc = said!(errors)]
+#[doc = page!(errors)]
 /// # Complexity
-#[doc = said!(complexity)]
+#[doc = page!(complexity)]
 /// # Examples
 ///
 /// ```
@@ -250,19 +250,19 @@ impl Differentiable for Sub {
 /// *dx* = *dz*, *dy* = −*dz*
 ///
 /// # Shapes
-#[doc = said!(gradient_shapes)]
+#[doc = page!(gradient_shapes)]
 /// # Implicit values
-#[doc = said!(gradient_implicit)]
+#[doc = page!(gradient_implicit)]
 /// # NaN
 ///
 /// As in [`sub`](crate::sub()), except that a gradient of zero yields +0.0.
 ///
 /// # Gradient
-#[doc = said!(second_gradient)]
+#[doc = page!(second_gradient)]
 /// # Errors
-#[doc = said!(gradient_errors)]
+#[doc = page!(gradient_errors)]
 /// # Complexity
-#[doc = said!(gradient_complexity)]
+#[doc = page!(gradient_complexity)]
 /// # Examples
 ///
 /// ```

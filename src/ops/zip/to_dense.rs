@@ -29,7 +29,7 @@ pub(super) fn of_all<A: Element, B: Element, Z: Zip<A, B>>(
 impl<P: Pattern, T: Element> Tensor<P, T> {
     /// Returns the result of [`add`](crate::add()) at each position, as an array.
     ///
-    #[doc = said!(to_dense)]
+    #[doc = page!(to_dense)]
     ///
     /// # Errors
     ///
@@ -58,7 +58,7 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
 
     /// Returns the result of [`sub`](crate::sub()) at each position, as an array.
     ///
-    #[doc = said!(to_dense)]
+    #[doc = page!(to_dense)]
     ///
     /// # Errors
     ///
@@ -87,7 +87,7 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
 
     /// Returns the result of [`mul`](crate::mul()) at each position, as an array.
     ///
-    #[doc = said!(to_dense)]
+    #[doc = page!(to_dense)]
     ///
     /// # Errors
     ///
@@ -116,7 +116,7 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
 
     /// Returns the result of [`div`](crate::div()) at each position, as an array.
     ///
-    #[doc = said!(to_dense)]
+    #[doc = page!(to_dense)]
     ///
     /// # Errors
     ///

@@ -215,11 +215,11 @@ impl WorkerChannel for Named {
         &mut self,
         headers: HeaderMap,
         request: SetPlanRequest,
-        told: BoxStream<'static, CoordinatorToWorkerMsg>,
+        messages: BoxStream<'static, CoordinatorToWorkerMsg>,
         metrics: ExecutionPlanMetricsSet,
         context: &Arc<TaskContext>,
     ) -> Result<BoxStream<'static, Result<WorkerToCoordinatorMsg>>> {
-        let found = self.inner.coordinator_channel(headers, request, told, metrics, context).await;
+        let found = self.inner.coordinator_channel(headers, request, messages, metrics, context).await;
         found.map(|stream| named_stream(&self.url, stream)).map_err(|error| named(&self.url, error))
     }
 

@@ -31,24 +31,24 @@ pub(crate) struct BinOf {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Bits {
     pub(crate) known: u32,
-    pub(crate) told: u32,
+    pub(crate) total: u32,
 }
 
 impl Bits {
     /// Returns `None` unless a bin has more bits than are known, and at most 64.
-    fn new(known: u64, told: u64) -> Option<Self> {
+    fn new(known: u64, total: u64) -> Option<Self> {
         let bits = |bits: u64| u32::try_from(bits).ok().filter(|&bits| bits <= u64::BITS);
-        let (known, told) = (bits(known)?, bits(told)?);
-        (known < told).then_some(Bits { known, told })
+        let (known, total) = (bits(known)?, bits(total)?);
+        (known < total).then_some(Bits { known, total })
     }
 
     /// Returns the known leading bits of the keys in a bin.
     pub(crate) fn prefix(self, bin: u64) -> u64 {
-        bin.checked_shr(self.told - self.known).unwrap_or(0)
+        bin.checked_shr(self.total - self.known).unwrap_or(0)
     }
 
     fn bin(self, key: u64) -> u64 {
-        key >> (u64::BITS - self.told)
+        key >> (u64::BITS - self.total)
     }
 }
 
@@ -67,7 +67,7 @@ fn words_type() -> DataType {
 impl Looks {
     /// Returns the searched prefixes as a constant. Plans share a list, but copy strings and bytes for each batch.
     pub(crate) fn to_scalar(&self) -> ScalarValue {
-        let mut words = vec![self.bits.known.into(), self.bits.told.into()];
+        let mut words = vec![self.bits.known.into(), self.bits.total.into()];
         for (coords, prefixes) in &self.wanted {
             words.extend(coords);
             words.push(prefixes.len() as u64);
@@ -79,7 +79,7 @@ impl Looks {
 
     /// Parses the list of [`Looks::to_scalar`], with `rank` coordinates per group.
     fn of(words: &[u64], rank: usize) -> Option<Looks> {
-        let (&[known, told], mut words) = words.split_first_chunk::<2>()?;
+        let (&[known, total], mut words) = words.split_first_chunk::<2>()?;
         let mut take = |count: usize| {
             let taken;
             (taken, words) = words.split_at_checked(count)?;
@@ -94,7 +94,7 @@ impl Looks {
             wanted.insert(coords.to_vec(), prefixes.to_vec());
             is_done = is_last;
         }
-        Some(Looks { wanted, bits: Bits::new(known, told)? })
+        Some(Looks { wanted, bits: Bits::new(known, total)? })
     }
 
     /// Returns the bin of a key, if its known bits are one of the prefixes.
@@ -180,7 +180,7 @@ mod tests {
     #[test]
     fn what_is_looked_for_is_read_again() {
         let wanted = Wanted::from([(vec![3, 1], vec![7, 2]), (vec![4, 0], Vec::new())]);
-        let looks = Looks { wanted, bits: Bits { known: 16, told: 32 } };
+        let looks = Looks { wanted, bits: Bits { known: 16, total: 32 } };
         let ScalarValue::List(list) = looks.to_scalar() else { panic!("a list") };
         let words = list.values().as_primitive::<UInt64Type>().values().to_vec();
         for end in (0..words.len()).filter(|end| ![2, 7].contains(end)) {
@@ -197,12 +197,12 @@ mod tests {
     #[test]
     fn keys_are_told_by_bins() {
         let key = 0x1234_5678_9abc_def0;
-        for (known, told, prefix, bin) in [(0, 16, 0, 0x1234), (16, 32, 0x1234, 0x1234_5678), (16, 64, 0x1234, key)] {
-            let looks = Looks { wanted: Wanted::new(), bits: Bits { known, told } };
+        for (known, total, prefix, bin) in [(0, 16, 0, 0x1234), (16, 32, 0x1234, 0x1234_5678), (16, 64, 0x1234, key)] {
+            let looks = Looks { wanted: Wanted::new(), bits: Bits { known, total } };
             assert_eq!(looks.bin(&[7, prefix], key), Some(bin));
             assert_eq!(looks.bin(&[prefix + 1], key), None);
         }
         // A prefix of no bits is 0.
-        assert_eq!(Bits { known: 0, told: 64 }.prefix(key), 0);
+        assert_eq!(Bits { known: 0, total: 64 }.prefix(key), 0);
     }
 }

@@ -26,7 +26,7 @@ use crate::codec::{Codec, PARTS};
 use crate::engine::{Failure, Patience, Runs, engine, entries, session};
 use crate::fold::Seen;
 use crate::map::{Asks, Shared};
-use crate::remote::{Asked, STEP, VERSION};
+use crate::remote::{QueryMessage, STEP, VERSION};
 use crate::run::{self, Answer};
 use crate::runtimes::Runtimes;
 use crate::spill::Folder;
@@ -188,7 +188,7 @@ impl Cluster {
             .with_distributed_worker_resolver(Living(workers))
             .with_distributed_channel_resolver(Connections(Arc::clone(channels)))
             .with_distributed_user_codec(Codec(Shared::new(Arc::clone(query) as Arc<dyn Asks>)))
-            .with_distributed_passthrough_headers(said(query)?)?
+            .with_distributed_passthrough_headers(query_headers(query)?)?
             .with_distributed_worker_connection_buffer_budget_bytes(waiting)?
             .with_distributed_max_tasks_per_stage(tasks)?
             .with_distributed_metrics_collection(false)?
@@ -208,7 +208,7 @@ impl Cluster {
                 attempt.abort();
                 let within = self.deadline;
                 let why = format!("no answer within {within:?}; set a longer deadline or start more workers");
-                Err(Failure::Again(why + &told(&silent)))
+                Err(Failure::Again(why + &silence_note(&silent)))
             }
         }
     }
@@ -234,7 +234,7 @@ impl Cluster {
             Err(error) => Err(match of_worker(error) {
                 Failure::Again(cause) => {
                     let silent = self.workers(&channels.anew(), self.silence()).await.silent;
-                    Failure::Again(cause + &told(&silent))
+                    Failure::Again(cause + &silence_note(&silent))
                 }
                 failure => failure,
             }),
@@ -312,11 +312,11 @@ enum Silence {
 }
 
 /// Returns the headers that describe a query to workers.
-fn said(query: &Query) -> std::result::Result<HeaderMap, Failure> {
-    let asked = Asked::of(query).map_err(Failure::Final)?;
-    let said = HeaderValue::try_from(hex(&asked.encode_to_vec()));
-    let said = said.map_err(|error| Failure::Again(error.to_string()))?;
-    Ok(HeaderMap::from_iter([(http::HeaderName::from_static(QUERY), said)]))
+fn query_headers(query: &Query) -> std::result::Result<HeaderMap, Failure> {
+    let asked = QueryMessage::of(query).map_err(Failure::Final)?;
+    let value = HeaderValue::try_from(hex(&asked.encode_to_vec()));
+    let value = value.map_err(|error| Failure::Again(error.to_string()))?;
+    Ok(HeaderMap::from_iter([(http::HeaderName::from_static(QUERY), value)]))
 }
 
 /// Checks that a worker answers within the time `soon`, and has the same version.
@@ -356,7 +356,7 @@ fn is_refusal(why: &str) -> bool {
     ["invalid peer certificate", ANOTHER_TOKEN, NO_TOKEN].iter().any(|refusal| why.contains(refusal))
 }
 
-fn told(silent: &[String]) -> String {
+fn silence_note(silent: &[String]) -> String {
     match silent {
         [] => String::new(),
         silent => format!("; no answer from {}", silent.join(", ")),
@@ -393,7 +393,7 @@ impl Runs for Cluster {
     }
 
     fn takes(&self, query: &Query) -> std::result::Result<(), Reason> {
-        let asked = Asked::of(query).map_err(|error| Reason(error.to_string()))?;
+        let asked = QueryMessage::of(query).map_err(|error| Reason(error.to_string()))?;
         if query.sides().iter().map(|side| side.bytes().len()).sum::<usize>() > MOST_BESIDE {
             return Err(Reason(format!("its operands in memory take more than {MOST_BESIDE} bytes")));
         }
@@ -403,7 +403,7 @@ impl Runs for Cluster {
         }
     }
 
-    fn told(&self) -> String {
+    fn silence_note(&self) -> String {
         format!("on {} workers in {} parts each", self.workers.len(), self.parts())
     }
 

@@ -14,7 +14,7 @@ use crate::table::{Entries, Scan};
 
 /// A serialized scan.
 #[derive(Clone, PartialEq, prost::Message)]
-struct ScanSaid {
+struct ScanMessage {
     #[prost(uint32, tag = "1")]
     parts: u32,
     #[prost(uint64, tag = "2")]
@@ -24,12 +24,12 @@ struct ScanSaid {
     #[prost(bool, tag = "4")]
     is_checked: bool,
     #[prost(message, repeated, tag = "5")]
-    sides: Vec<SideSaid>,
+    sides: Vec<SideMessage>,
 }
 
 /// A serialized operand that is repeated for the entries of the file.
 #[derive(Clone, PartialEq, prost::Message)]
-struct SideSaid {
+struct SideMessage {
     #[prost(uint64, repeated, tag = "1")]
     lengths: Vec<u64>,
     #[prost(uint32, tag = "2")]
@@ -38,10 +38,10 @@ struct SideSaid {
     bytes: Vec<u8>,
 }
 
-impl SideSaid {
+impl SideMessage {
     fn of(side: &Side) -> Self {
         let lengths = side.lengths().iter().map(|&length| length as u64).collect();
-        SideSaid { lengths, width: side.width() as u32, bytes: side.bytes().to_vec() }
+        SideMessage { lengths, width: side.width() as u32, bytes: side.bytes().to_vec() }
     }
 
     fn side(&self) -> Result<Side> {
@@ -69,11 +69,11 @@ impl PhysicalExtensionCodec for Codec {
         _: &TaskContext,
         _: &dyn PhysicalProtoConverterExtension,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let said = ScanSaid::decode(bytes).map_err(|_| wrong("the bytes are not a scan"))?;
+        let said = ScanMessage::decode(bytes).map_err(|_| wrong("the bytes are not a scan"))?;
         if !inputs.is_empty() || !(1..=PARTS).contains(&said.parts) {
             return Err(wrong("it is not a scan"));
         }
-        let sides = said.sides.iter().map(SideSaid::side).collect::<Result<Vec<_>>>()?;
+        let sides = said.sides.iter().map(SideMessage::side).collect::<Result<Vec<_>>>()?;
         if !sides.iter().map(Side::width).eq(self.0.query.side_widths()) {
             return Err(wrong("the operands differ from the operands of its steps"));
         }
@@ -93,8 +93,8 @@ impl PhysicalExtensionCodec for Codec {
         let (parts, memory, columns, is_checked) = scan.said();
         let parts = u32::try_from(parts).map_err(|_| wrong("there are too many parts"))?;
         let columns = columns.iter().map(|&column| column as u32).collect();
-        let sides = scan.sides().iter().map(SideSaid::of).collect();
-        let said = ScanSaid { parts, memory, columns, is_checked, sides };
+        let sides = scan.sides().iter().map(SideMessage::of).collect();
+        let said = ScanMessage { parts, memory, columns, is_checked, sides };
         said.encode(bytes).map_err(|error| DataFusionError::External(Box::new(error)))
     }
 }

@@ -157,7 +157,7 @@ fn causes_told(causes: &[String]) -> String {
         return cause.clone();
     }
     let mut last = 0;
-    let told = causes.chunk_by(|one, other| one == other).map(|alike| {
+    let description = causes.chunk_by(|one, other| one == other).map(|alike| {
         let first = last + 1;
         last += alike.len();
         match first == last {
@@ -165,7 +165,7 @@ fn causes_told(causes: &[String]) -> String {
             false => format!("attempts {first} to {last}: {}", alike[0]),
         }
     });
-    told.collect::<Vec<_>>().join("; ")
+    description.collect::<Vec<_>>().join("; ")
 }
 
 /// A place where DataFusion runs: this process, or workers.
@@ -180,7 +180,7 @@ pub(crate) trait Runs {
     fn takes(&self, query: &Query) -> std::result::Result<(), Reason>;
 
     /// Describes where a streaming reduction runs.
-    fn told(&self) -> String;
+    fn description(&self) -> String;
 
     /// Returns the limits on the attempts of a query.
     fn patience(&self) -> Patience;
@@ -199,7 +199,7 @@ impl Runs for DataFusion {
         Ok(())
     }
 
-    fn told(&self) -> String {
+    fn description(&self) -> String {
         format!("in {} parts", self.partitions)
     }
 
@@ -323,7 +323,7 @@ pub(crate) fn values<R: Runs>(runs: &R, plan: &Plan, mut slots: Vec<Option<Held>
 /// Describes the steps of a plan, and where they run.
 pub(crate) fn explain<R: Runs>(runs: &R, plan: &Plan, slots: &[Option<Held>]) -> String {
     let (regions, refused) = layout(runs, plan, slots);
-    let (mut text, name, places) = (plan.told(), R::NAME, runs.told());
+    let (mut text, name, places) = (plan.description(), R::NAME, runs.description());
     for region in &regions {
         let (fold, read, axes) = (region.fold, region.read(), plan.view(region.fold).kept().unwrap_or_default());
         let order = region.query.as_ref().and_then(|query| query.order());
@@ -406,7 +406,7 @@ mod tests {
         }
 
         fn explain(&self, plan: &Plan, _: &[Option<Held>]) -> String {
-            plan.told()
+            plan.description()
         }
     }
 
@@ -438,7 +438,7 @@ mod tests {
         }
 
         fn explain(&self, plan: &Plan, _: &[Option<Held>]) -> String {
-            plan.told()
+            plan.description()
         }
     }
 
@@ -468,7 +468,7 @@ mod tests {
             Ok(())
         }
 
-        fn told(&self) -> String {
+        fn description(&self) -> String {
             String::new()
         }
 
@@ -511,7 +511,7 @@ mod tests {
         }
 
         fn explain(&self, plan: &Plan, _: &[Option<Held>]) -> String {
-            plan.told()
+            plan.description()
         }
     }
 
@@ -520,8 +520,8 @@ mod tests {
         let again = |why: &str| Failure::Again(why.into());
         let of = |attempts| Patience { attempts, until: None, pause: Duration::ZERO };
         assert_eq!(failed(of(1), vec![again("a")])?, (1, "a".into()));
-        let told = "attempt 1: a; attempts 2 to 3: b; attempt 4: c";
-        assert_eq!(failed(of(4), vec![again("a"), again("b"), again("b"), again("c")])?, (4, told.into()));
+        let description = "attempt 1: a; attempts 2 to 3: b; attempt 4: c";
+        assert_eq!(failed(of(4), vec![again("a"), again("b"), again("b"), again("c")])?, (4, description.into()));
         let never = vec![again("a"), Failure::Never("b".into()), again("c")];
         assert_eq!(failed(of(4), never)?, (2, "attempt 1: a; attempt 2: b".into()));
         Ok(())

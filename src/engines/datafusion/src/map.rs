@@ -9,7 +9,7 @@ use datafusion::arrow::datatypes::DataType;
 use datafusion::common::cast::as_fixed_size_binary_array;
 use datafusion::common::{DataFusionError, Result};
 use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility};
-use lacuna::lazy::engine_api::{Partial, Query, RankSearch, Reader, Side, Told};
+use lacuna::lazy::engine_api::{Partial, Query, RankSearch, Reader, Side, QueryText};
 use lacuna::{DType, Number};
 
 use crate::census::Counts;
@@ -44,7 +44,7 @@ pub(crate) trait Asks: Send + Sync {
     fn order(&self) -> Option<&dyn RankSearch>;
 
     /// Returns the description of the query.
-    fn told(&self) -> lacuna::Result<Told>;
+    fn to_text(&self) -> lacuna::Result<QueryText>;
 
     /// Returns the number of positions in a group; `u128::MAX` on overflow.
     fn extent(&self) -> u128 {
@@ -91,8 +91,8 @@ impl Asks for Query {
         self.order()
     }
 
-    fn told(&self) -> lacuna::Result<Told> {
-        self.told()
+    fn to_text(&self) -> lacuna::Result<QueryText> {
+        self.to_text()
     }
 }
 

@@ -56,9 +56,9 @@ pub(crate) async fn keys(
     let (all, mut known) = (BITS * order.words(), 0);
     while known < all && !targets.is_empty() {
         let are_few = known > 0 && targets.iter().all(|target| target.count <= ALL);
-        let bits = Bits { known, told: if are_few { all } else { known + BITS } };
+        let bits = Bits { known, total: if are_few { all } else { known + BITS } };
         narrow(passes, found, &mut targets, bits).await?;
-        known = bits.told;
+        known = bits.total;
     }
     for target in &targets {
         let key = order.complete(target.prefix << (u64::BITS - all));

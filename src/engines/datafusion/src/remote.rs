@@ -6,7 +6,7 @@ use datafusion::common::{DataFusionError, Result, exec_datafusion_err};
 use lacuna::dynamic::AnyTensor;
 use lacuna::eval::Program;
 use lacuna::io::{ReadOptions, scan};
-use lacuna::lazy::engine_api::{Folding, Held, How, Partial, RankSearch, Reader, Told, piece, side_name, value_bytes};
+use lacuna::lazy::engine_api::{Folding, Held, How, Partial, RankSearch, Reader, QueryText, piece, side_name, value_bytes};
 use lacuna::{CooTensor, DType, Number, dispatch, dispatch_dtype};
 
 use crate::map::Asks;
@@ -20,13 +20,13 @@ pub(crate) const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/5");
 
 /// The description of a query, as a worker receives it.
 #[derive(Clone, PartialEq, Eq, prost::Message)]
-pub(crate) struct Asked {
+pub(crate) struct QueryMessage {
     #[prost(string, tag = "1")]
     pub(crate) path: String,
     #[prost(string, tag = "2")]
     dtype: String,
     #[prost(message, optional, tag = "3")]
-    file: Option<FileSaid>,
+    file: Option<FileMessage>,
     /// The element type and the fill after the steps. The textual form of the steps must result in the same on the
     /// worker.
     #[prost(string, tag = "4")]
@@ -47,12 +47,12 @@ pub(crate) struct Asked {
     version: String,
     /// The operands that are repeated for the entries of the file.
     #[prost(message, repeated, tag = "13")]
-    sides: Vec<SideSaid>,
+    sides: Vec<SideMessage>,
 }
 
 /// The description of a repeated operand; the elements are sent with the scan.
 #[derive(Clone, PartialEq, Eq, prost::Message)]
-struct SideSaid {
+struct SideMessage {
     #[prost(string, tag = "1")]
     dtype: String,
     /// The fill of chunks of the operand, as bytes.
@@ -62,7 +62,7 @@ struct SideSaid {
 
 /// The facts of a file that a result depends on.
 #[derive(Clone, PartialEq, Eq, prost::Message)]
-struct FileSaid {
+struct FileMessage {
     #[prost(uint64, repeated, tag = "1")]
     shape: Vec<u64>,
     /// The element type in the file, which may differ from the type that is read.
@@ -81,19 +81,19 @@ struct FileSaid {
     checksum: String,
 }
 
-impl FileSaid {
+impl FileMessage {
     fn of(reader: &Reader) -> lacuna::Result<Self> {
-        let said = reader.checks().zip(reader.said());
+        let fingerprint = reader.checks().zip(reader.fingerprint());
         let ((entries, hash), (dtype, checksum)) =
-            said.ok_or_else(|| refused("the file does not describe its contents"))?;
+            fingerprint.ok_or_else(|| refused("the file does not describe its contents"))?;
         let shape = reader.shape().iter().map(|&length| length as u64).collect();
         let fill = reader.fill()?.to_string();
-        Ok(FileSaid { shape, dtype: dtype.name().into(), fill, entries, hash, checksum })
+        Ok(FileMessage { shape, dtype: dtype.name().into(), fill, entries, hash, checksum })
     }
 
     /// Describes the first difference from the requested file, if any.
-    fn unlike(&self, asked: &FileSaid) -> Option<String> {
-        let hash = |file: &FileSaid| format!("{:016x}", file.hash);
+    fn unlike(&self, asked: &FileMessage) -> Option<String> {
+        let hash = |file: &FileMessage| format!("{:016x}", file.hash);
         let facts = [
             ("shape", format!("{:?}", self.shape), format!("{:?}", asked.shape)),
             ("element type", self.dtype.clone(), asked.dtype.clone()),
@@ -102,8 +102,8 @@ impl FileSaid {
             ("sum of the hashes of all entries", hash(self), hash(asked)),
         ];
         let unlike = facts.into_iter().find(|(_, own, asked)| own != asked);
-        let told = unlike.map(|(what, own, asked)| format!("its {what} is {own}, not {asked}"));
-        told.or_else(|| (self != asked).then(|| "its description differs".into()))
+        let text = unlike.map(|(what, own, asked)| format!("its {what} is {own}, not {asked}"));
+        text.or_else(|| (self != asked).then(|| "its description differs".into()))
     }
 }
 
@@ -116,19 +116,19 @@ fn in_words((dtype, fill): (DType, Number)) -> String {
     format!("{} {fill}", dtype.name())
 }
 
-impl Asked {
+impl QueryMessage {
     /// Returns the description of a query.
     pub(crate) fn of(query: &dyn Asks) -> lacuna::Result<Self> {
-        let Told { dtype, chain, sides, fold: Folding { name, is_stored, order }, has_unstored } = query.told()?;
+        let QueryText { dtype, chain, sides, fold: Folding { name, is_stored, order }, has_unstored } = query.text()?;
         let reader = query.reader();
         let path = full(reader.path().ok_or_else(|| refused("the source is not a file"))?)?;
         // A missing file is reported before any worker is contacted.
         path.metadata()?;
         let path = path.to_str().ok_or_else(|| refused("the name of the file is not UTF-8"))?.to_string();
-        Ok(Asked {
+        Ok(QueryMessage {
             path,
             dtype: dtype.name().into(),
-            file: Some(FileSaid::of(reader)?),
+            file: Some(FileMessage::of(reader)?),
             mapped: in_words(query.mapped()),
             kept: query.kept().iter().map(|&axis| axis as u32).collect(),
             chain,
@@ -137,14 +137,14 @@ impl Asked {
             order: order.into(),
             has_unstored,
             version: VERSION.into(),
-            sides: sides.into_iter().map(|(dtype, fill)| SideSaid { dtype: dtype.name().into(), fill }).collect(),
+            sides: sides.into_iter().map(|(dtype, fill)| SideMessage { dtype: dtype.name().into(), fill }).collect(),
         })
     }
 
     /// Describes the first difference of a file from the requested file, if any.
     fn unlike(&self, reader: &Reader) -> lacuna::Result<Option<String>> {
         let asked = self.file.as_ref().ok_or_else(|| refused("the contents of the file are not described"))?;
-        Ok(FileSaid::of(reader)?.unlike(asked))
+        Ok(FileMessage::of(reader)?.unlike(asked))
     }
 }
 
@@ -164,7 +164,7 @@ fn full(path: &Path) -> std::io::Result<PathBuf> {
 
 /// A query on a worker, ready to run.
 pub(crate) struct Remote {
-    told: Told,
+    text: QueryText,
     reader: Reader,
     kept: Vec<usize>,
     program: Option<Program>,
@@ -183,7 +183,7 @@ fn step(error: impl std::fmt::Display) -> lacuna::Error {
 
 impl Remote {
     /// Opens the file at `path`. Another version, another file or another fill after the steps is an error.
-    pub(crate) fn open(asked: &Asked, path: &Path) -> Result<Self> {
+    pub(crate) fn open(asked: &QueryMessage, path: &Path) -> Result<Self> {
         if asked.version != VERSION {
             return Err(wrong("this worker has another version; start the version of the engine"));
         }
@@ -198,11 +198,11 @@ impl Remote {
         }
         let order = u8::try_from(asked.order).map_err(|_| wrong("unknown norm"))?;
         let fold = Folding { name: asked.fold.clone(), is_stored: asked.is_stored, order };
-        let side = |side: &SideSaid| Some((DType::from_name(&side.dtype)?, side.fill.clone()));
+        let side = |side: &SideMessage| Some((DType::from_name(&side.dtype)?, side.fill.clone()));
         let sides = asked.sides.iter().map(side).collect::<Option<Vec<_>>>();
         let sides = sides.ok_or_else(|| wrong("unknown element type"))?;
-        let told = Told { dtype, chain: asked.chain.clone(), sides, fold, has_unstored: asked.has_unstored };
-        let query = Remote::new(told, reader, kept)?;
+        let text = QueryText { dtype, chain: asked.chain.clone(), sides, fold, has_unstored: asked.has_unstored };
+        let query = Remote::new(text, reader, kept)?;
         let (own, asked) = (in_words(query.mapped), &asked.mapped);
         match own == *asked {
             true => Ok(query),
@@ -210,17 +210,17 @@ impl Remote {
         }
     }
 
-    fn new(told: Told, reader: Reader, kept: Vec<usize>) -> Result<Self> {
+    fn new(text: QueryText, reader: Reader, kept: Vec<usize>) -> Result<Self> {
         let external = |error: lacuna::Error| wrong(&error.to_string());
-        let program = told.chain.as_deref().map(Program::parse).transpose();
+        let program = text.chain.as_deref().map(Program::parse).transpose();
         let program = program.map_err(|fault| wrong(&fault.to_string()))?;
-        let none = any_of(told.dtype, &reader.piece(&[], told.has_unstored).map_err(external)?).map_err(external)?;
-        let sides = pieces(&told, &vec![&[][..]; told.sides.len()]).map_err(external)?;
+        let none = any_of(text.dtype, &reader.piece(&[], text.has_unstored).map_err(external)?).map_err(external)?;
+        let sides = pieces(&text, &vec![&[][..]; text.sides.len()]).map_err(external)?;
         let none = through(program.as_ref(), none, &sides).map_err(external)?;
         let width = dispatch_dtype!(none.dtype(), T => size_of::<T>(), else => 0);
-        let how = how(&told.fold, &none).ok_or_else(|| wrong("this type does not support the reduction"))?;
+        let how = how(&text.fold, &none).ok_or_else(|| wrong("this type does not support the reduction"))?;
         let mapped = (none.dtype(), none.fill());
-        Ok(Remote { told, reader, kept, program, width, mapped, how })
+        Ok(Remote { text, reader, kept, program, width, mapped, how })
     }
 }
 
@@ -246,12 +246,12 @@ impl Asks for Remote {
     }
 
     fn side_widths(&self) -> Vec<usize> {
-        self.told.sides.iter().map(|(dtype, _)| dispatch_dtype!(*dtype, T => size_of::<T>(), else => 0)).collect()
+        self.text.sides.iter().map(|(dtype, _)| dispatch_dtype!(*dtype, T => size_of::<T>(), else => 0)).collect()
     }
 
     fn map(&self, values: &[u8], sides: &[&[u8]]) -> lacuna::Result<Vec<u8>> {
-        let piece = any_of(self.told.dtype, &self.reader.piece(values, self.told.has_unstored)?)?;
-        let mapped = through(self.program.as_ref(), piece, &pieces(&self.told, sides)?)?;
+        let piece = any_of(self.text.dtype, &self.reader.piece(values, self.text.has_unstored)?)?;
+        let mapped = through(self.program.as_ref(), piece, &pieces(&self.text, sides)?)?;
         dispatch_dtype!(mapped.dtype(), T => Ok(value_bytes(&mapped.into_coo::<T, u64>()?)), else => Ok(Vec::new()))
     }
 
@@ -263,8 +263,8 @@ impl Asks for Remote {
         self.how.order()
     }
 
-    fn told(&self) -> lacuna::Result<Told> {
-        Ok(self.told.clone())
+    fn text(&self) -> lacuna::Result<QueryText> {
+        Ok(self.text.clone())
     }
 }
 
@@ -284,13 +284,13 @@ fn any_of(dtype: DType, piece: &Held) -> lacuna::Result<AnyTensor> {
 }
 
 /// Returns the elements of the repeated operands as tensors; `sides` has the bytes of each operand.
-fn pieces(told: &Told, sides: &[&[u8]]) -> lacuna::Result<Vec<AnyTensor>> {
+fn pieces(text: &QueryText, sides: &[&[u8]]) -> lacuna::Result<Vec<AnyTensor>> {
     let side = |((dtype, fill), values): (&(DType, Vec<u8>), &&[u8])| {
-        let piece = dispatch_dtype!(*dtype, T => piece::<T>(fill, values, told.has_unstored)?,
+        let piece = dispatch_dtype!(*dtype, T => piece::<T>(fill, values, text.has_unstored)?,
             else => return Err(step("an operand combined with the file has another type")));
         any_of(*dtype, &piece)
     };
-    told.sides.iter().zip(sides).map(side).collect()
+    text.sides.iter().zip(sides).map(side).collect()
 }
 
 /// Runs the steps on a tensor and the repeated operands.
@@ -343,14 +343,14 @@ mod tests {
     use crate::which::region;
 
     /// An engine that records the description of a query for workers.
-    struct Overhears(Mutex<Option<Asked>>);
+    struct Overhears(Mutex<Option<QueryMessage>>);
 
     impl Sealed for &Overhears {}
 
     impl Engine for &Overhears {
         fn values(&self, plan: &Plan, mut slots: Vec<Option<Held>>) -> lacuna::Result<Vec<Held>> {
             let region = region(plan, plan.results()[0], &slots).unwrap_or_else(|why| panic!("{why:?}"));
-            *self.0.lock().expect("a lock") = Some(Asked::of(&region.asked(plan, &mut slots)?)?);
+            *self.0.lock().expect("a lock") = Some(QueryMessage::of(&region.asked(plan, &mut slots)?)?);
             Err(refused("it is only listened to"))
         }
 
@@ -364,7 +364,7 @@ mod tests {
         }
 
         fn explain(&self, plan: &Plan, _: &[Option<Held>]) -> String {
-            plan.told()
+            plan.text()
         }
     }
 
@@ -379,7 +379,7 @@ mod tests {
         let _ = (lazy + 1.0).sum(0).on(&overhears).collect();
         let asked = overhears.0.into_inner().expect("a lock").expect("a query");
         assert!(Remote::open(&asked, &path).is_ok());
-        type Change = fn(&mut Asked);
+        type Change = fn(&mut QueryMessage);
         let of_file: [(Change, &str); 6] = [
             (|asked| asked.file = None, "the contents of the file are not described"),
             (|asked| asked.file.iter_mut().for_each(|file| file.shape[1] = 4), "its shape is [2, 3], not [2, 4]"),
@@ -398,11 +398,11 @@ mod tests {
             (|asked| asked.dtype = "float32".into(), "input \"x\" must be float64"),
             (|asked| asked.kept = vec![2], "unknown axis"),
         ];
-        for (change, told) in of_file.into_iter().chain(of_query) {
+        for (change, text) in of_file.into_iter().chain(of_query) {
             let mut other = asked.clone();
             change(&mut other);
             let found = Remote::open(&other, &path).map(|_| ()).map_err(|error| error.to_string());
-            assert!(found.as_ref().is_err_and(|why| why.contains(told)), "{told}: {found:?}");
+            assert!(found.as_ref().is_err_and(|why| why.contains(text)), "{text}: {found:?}");
         }
         std::fs::remove_file(&path)?;
         Ok(())
@@ -411,8 +411,8 @@ mod tests {
     #[test]
     fn a_name_is_told_in_full() -> std::io::Result<()> {
         let here = std::env::current_dir()?;
-        for (name, told) in [("x/./y", here.join("x/y")), ("/a/b/../c//d", "/a/c/d".into()), ("/../a/", "/a".into())] {
-            assert_eq!(full(Path::new(name))?, told, "{name}");
+        for (name, text) in [("x/./y", here.join("x/y")), ("/a/b/../c//d", "/a/c/d".into()), ("/../a/", "/a".into())] {
+            assert_eq!(full(Path::new(name))?, text, "{name}");
         }
         Ok(())
     }

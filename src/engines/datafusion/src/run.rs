@@ -137,12 +137,12 @@ impl Passes<'_> {
         let bin = ScalarUDF::from(BinOf::new(query.clone())).call(takes).alias(BIN);
         let binned = self.table()?.select([kept.clone(), vec![bin, col(HASH)]].concat())?;
         // Entries in no bin become one row for all groups, because there may be many groups.
-        let told = |&axis: &usize| {
-            let told = when(col(BIN).is_null(), lit(0_u64)).otherwise(col(axis_name(axis)))?;
-            Ok(told.alias(axis_name(axis)))
+        let coordinate = |&axis: &usize| {
+            let coordinate = when(col(BIN).is_null(), lit(0_u64)).otherwise(col(axis_name(axis)))?;
+            Ok(coordinate.alias(axis_name(axis)))
         };
-        let told = query.query.kept().iter().map(told).collect::<Result<Vec<_>>>()?;
-        let binned = binned.select([told, vec![col(BIN), col(HASH)]].concat())?;
+        let coordinate = query.query.kept().iter().map(coordinate).collect::<Result<Vec<_>>>()?;
+        let binned = binned.select([coordinate, vec![col(BIN), col(HASH)]].concat())?;
         let grouped = [kept, vec![col(BIN)]].concat();
         // Sums of 64 bits wrap, as sums of hashes do.
         let seen = vec![count(lit(1)).alias(COUNT), sum(col(HASH)).alias(HASH)];
@@ -247,7 +247,7 @@ mod tests {
         }
 
         fn explain(&self, plan: &Plan, _: &[Option<Held>]) -> String {
-            plan.told()
+            plan.coordinate()
         }
     }
 

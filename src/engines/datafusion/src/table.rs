@@ -165,7 +165,7 @@ impl Scan {
     }
 
     /// Returns the number of partitions, the bytes per chunk, the columns, and whether the file is verified.
-    pub(crate) fn said(&self) -> (usize, u64, &[usize], bool) {
+    pub(crate) fn settings(&self) -> (usize, u64, &[usize], bool) {
         (self.entries.parts, self.entries.memory, &self.columns, self.entries.is_checked)
     }
 }

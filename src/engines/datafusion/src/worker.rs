@@ -36,7 +36,7 @@ use crate::codec::{Codec, PARTS};
 use crate::engine::{group_bytes, runtime};
 use crate::fold::Fold;
 use crate::map::{Map, Shared};
-use crate::remote::{Asked, Remote, VERSION};
+use crate::remote::{QueryMessage, Remote, VERSION};
 use crate::roots::Roots;
 use crate::runtimes::Runtimes;
 use crate::spill::Folder;
@@ -110,7 +110,7 @@ impl Sessions {
     fn query(&self, headers: &HeaderMap) -> Result<Shared> {
         let header = headers.get(QUERY).ok_or_else(|| wrong("the query is missing"))?;
         let bytes = unhex(header.as_bytes()).ok_or_else(|| wrong("the query is not in hexadecimal digits"))?;
-        let asked = Asked::decode(&bytes[..]).map_err(|_| wrong("the bytes are not a query"))?;
+        let asked = QueryMessage::decode(&bytes[..]).map_err(|_| wrong("the bytes are not a query"))?;
         let path = self.roots.find(Path::new(&asked.path));
         let path =
             path.ok_or_else(|| wrong(&format!("there is no {:?} below the root folders of this worker", asked.path)))?;
@@ -353,16 +353,16 @@ mod tests {
 
     impl Serving {
         fn start(root: &Path) -> Serving {
-            let ((stop, stopped), (told, tells)) = (oneshot::channel(), channel());
+            let ((stop, stopped), (ready_sender, ready_receiver)) = (oneshot::channel(), channel());
             let (listen, roots) = (SocketAddr::from(([127, 0, 0, 1], 0)), vec![root.to_path_buf()]);
             let options = WorkerOptions { listen, roots, memory: 1 << 26, token: None, tls: None };
             let work = move |place: Place| {
                 let computing = place.computing.clone();
-                let ready = move |address| drop(told.send((address, computing)));
+                let ready = move |address| drop(ready_sender.send((address, computing)));
                 serve(options, place, ready, stopped.map(|_| ()))
             };
             let thread = thread::spawn(|| run_worker(work));
-            let (address, computing) = tells.recv().expect("a worker");
+            let (address, computing) = ready_receiver.recv().expect("a worker");
             Serving { thread, stop, url: format!("http://{address}"), computing }
         }
 

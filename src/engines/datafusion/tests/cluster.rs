@@ -17,13 +17,13 @@ use support::{Folder, Item, Random, assert_bits, small_groups};
 use workers::Worker;
 
 /// Checks that the step runs on the workers, and results in the bits of threads.
-fn check<T: Item>(cluster: &Cluster, told: &str, step: &Lazy<CooTensor<T>>) {
+fn check<T: Item>(cluster: &Cluster, case: &str, step: &Lazy<CooTensor<T>>) {
     // A rejected step does not fit this memory, so no step runs on threads unnoticed.
     let cluster = cluster.clone().memory(0);
     let plan = step.on(cluster.clone()).explain().unwrap();
-    assert!(plan.contains("cluster: "), "{told} is not asked of workers:\n{plan}");
+    assert!(plan.contains("cluster: "), "{case} is not asked of workers:\n{plan}");
     let (found, expected) = (step.on(cluster).collect(), step.on(Threads).collect());
-    assert_bits(&found.unwrap_or_else(|error| panic!("{told}: {error}")), &expected.unwrap(), told);
+    assert_bits(&found.unwrap_or_else(|error| panic!("{case}: {error}")), &expected.unwrap(), case);
 }
 
 #[test]
@@ -95,8 +95,8 @@ fn a_step_without_a_result_is_told_as_threads_tell_it() {
     let (squares, workers) = (x.square().sum(1), workers::workers(1, &folder.path("")));
     let cluster = workers::cluster(&workers);
     assert_eq!(squares.on(cluster.clone()).collect(), squares.collect());
-    let told = squares.on(cluster.memory(0)).collect().unwrap_err();
-    assert!(matches!(told, Error::Argument { .. }) && told.to_string().contains("square"), "{told}");
+    let case = squares.on(cluster.memory(0)).collect().unwrap_err();
+    assert!(matches!(case, Error::Argument { .. }) && case.to_string().contains("square"), "{case}");
 }
 
 /// The description of a query for a worker has a maximum length, which the engine checks.
@@ -273,8 +273,8 @@ fn a_damaged_value_is_told_with_its_part() {
             assert!(workers[..count].iter().any(|worker| cause.contains(&worker.url)), "{cause}");
         }
     }
-    let told = lazy.nansum(0).on(lacuna_datafusion::DataFusion::in_process().memory(0)).collect().unwrap_err();
-    assert!(told.to_string().contains(&part) && told.to_string().contains("damaged"), "{told}");
+    let case = lazy.nansum(0).on(lacuna_datafusion::DataFusion::in_process().memory(0)).collect().unwrap_err();
+    assert!(case.to_string().contains(&part) && case.to_string().contains("damaged"), "{case}");
 }
 
 /// Flips a bit of the first value with these bytes in the parts of a folder. Returns the name of the part.
@@ -345,8 +345,8 @@ fn a_token_that_is_no_text_is_refused() {
     let mut command = workers::command(&std::env::temp_dir());
     // Without a token a worker does not listen on this address.
     let done = command.args(["--listen", "0.0.0.0:0"]).env("LACUNA_WORKER_TOKEN", token).output().unwrap();
-    let told = String::from_utf8(done.stderr).unwrap();
-    assert!(!done.status.success() && told.contains("LACUNA_WORKER_TOKEN is not UTF-8"), "{told}");
+    let case = String::from_utf8(done.stderr).unwrap();
+    assert!(!done.status.success() && case.contains("LACUNA_WORKER_TOKEN is not UTF-8"), "{case}");
 }
 
 /// A worker waits for a silent connection as it waits for queries, until a second signal.
@@ -385,8 +385,8 @@ fn the_commands_of_the_readme() {
     let mut shell = std::process::Command::new("bash");
     shell.args(["-euc", typed]).current_dir(folder.path("")).env_remove("LACUNA_WORKER_TOKEN");
     let done = shell.output().unwrap();
-    let told = String::from_utf8_lossy(&done.stdout);
-    assert!(done.status.success() && told.contains("cluster: ") && told.contains("in "), "{told}{done:?}");
+    let case = String::from_utf8_lossy(&done.stdout);
+    assert!(done.status.success() && case.contains("cluster: ") && case.contains("in "), "{case}{done:?}");
 }
 
 /// Connections beyond this machine need a token and TLS.

@@ -45,7 +45,7 @@ thread_local! {
 const SELDOM: usize = 31;
 
 /// Checks that workers return the same result.
-fn check_on_workers<T: support::Item>(told: &str, step: &Lazy<CooTensor<T>>) {
+fn check_on_workers<T: support::Item>(case: &str, step: &Lazy<CooTensor<T>>) {
     CHECKS.set(CHECKS.get() + 1);
     if CHECKS.get() % SELDOM != 1 {
         return;
@@ -54,27 +54,27 @@ fn check_on_workers<T: support::Item>(told: &str, step: &Lazy<CooTensor<T>>) {
         let workers = workers.get_or_init(|| workers::workers(2, &std::env::temp_dir()));
         step.on(workers::cluster(workers).memory(0)).collect()
     });
-    let found = found.unwrap_or_else(|error| panic!("{told}, on workers: {error}"));
-    assert_bits(&found, &step.collect().unwrap(), &format!("{told}, on workers"));
+    let found = found.unwrap_or_else(|error| panic!("{case}, on workers: {error}"));
+    assert_bits(&found, &step.collect().unwrap(), &format!("{case}, on workers"));
 }
 
 /// Checks that the step runs on DataFusion, and results in the bits of threads.
-fn check<T: support::Item>(told: &str, step: &Lazy<CooTensor<T>>) {
+fn check<T: support::Item>(case: &str, step: &Lazy<CooTensor<T>>) {
     let expected = step.on(Threads).collect();
     if expected.is_ok() {
-        check_on_workers(told, step);
+        check_on_workers(case, step);
     }
     let parts = parts();
     let plan = step.on(engine(parts)).explain().unwrap();
     if expected.is_ok() {
-        assert!(plan.contains(&format!("in {parts} parts")), "{told} is not asked of DataFusion:\n{plan}");
+        assert!(plan.contains(&format!("in {parts} parts")), "{case} is not asked of DataFusion:\n{plan}");
     }
     match &expected {
         Ok(expected) => {
-            assert_bits(&step.on(engine(parts)).collect().unwrap(), expected, &format!("{told}, {parts} parts"))
+            assert_bits(&step.on(engine(parts)).collect().unwrap(), expected, &format!("{case}, {parts} parts"))
         }
         // If a step fails, threads read the file again and report the error.
-        _ => assert_eq!(step.on(with_room(parts)).collect(), expected, "{told}, {parts} parts"),
+        _ => assert_eq!(step.on(with_room(parts)).collect(), expected, "{case}, {parts} parts"),
     }
 }
 
@@ -83,11 +83,11 @@ fn all_axes() -> Vec<Axes> {
 }
 
 /// Checks the reductions that all types have.
-fn of_any_type<T: support::Item>(told: &str, x: &Lazy<CooTensor<T>>, axes: &Axes) {
-    check(&format!("any of {told}"), &x.any(axes));
-    check(&format!("all of {told}"), &x.all(axes));
-    check(&format!("count_nonzero of {told}"), &x.count_nonzero(axes));
-    check(&format!("stored count_nonzero of {told}"), &x.stored().count_nonzero(axes));
+fn of_any_type<T: support::Item>(case: &str, x: &Lazy<CooTensor<T>>, axes: &Axes) {
+    check(&format!("any of {case}"), &x.any(axes));
+    check(&format!("all of {case}"), &x.all(axes));
+    check(&format!("count_nonzero of {case}"), &x.count_nonzero(axes));
+    check(&format!("stored count_nonzero of {case}"), &x.stored().count_nonzero(axes));
 }
 
 /// Calls `f` with scanned files of random entries, for several shapes and fills, and with a description of each file.
@@ -110,17 +110,17 @@ fn for_files<T: support::Item>(seed: u64, mut f: impl FnMut(&str, &Lazy<CooTenso
 }
 
 macro_rules! types {
-    ($($name:ident: $type:ty, |$x:ident, $told:ident, $axes:ident| $more:block)*) => {$(
+    ($($name:ident: $type:ty, |$x:ident, $case:ident, $axes:ident| $more:block)*) => {$(
         #[test]
         fn $name() {
             let mut at = 0;
-            for_files::<$type>(stringify!($name).len() as u64 + 77, |$told, $x| {
+            for_files::<$type>(stringify!($name).len() as u64 + 77, |$case, $x| {
                 let all = all_axes();
                 // Each file is reduced over two of the axes.
                 for $axes in [&all[at % all.len()], &all[(at + 2) % all.len()]] {
-                    of_any_type($told, $x, $axes);
-                    check(&format!("sum of {}", $told), &$x.sum($axes));
-                    check(&format!("mean of {}", $told), &$x.mean($axes));
+                    of_any_type($case, $x, $axes);
+                    check(&format!("sum of {}", $case), &$x.sum($axes));
+                    check(&format!("mean of {}", $case), &$x.mean($axes));
                     $more
                 }
                 at += 1;
@@ -130,62 +130,62 @@ macro_rules! types {
 }
 
 macro_rules! real {
-    ($x:ident, $told:ident, $axes:ident) => {{
-        check(&format!("min of {}", $told), &$x.min($axes));
-        check(&format!("stored max of {}", $told), &$x.stored().max($axes));
-        check(&format!("nanmedian of {}", $told), &$x.nanmedian($axes));
-        check(&format!("stored median of {}", $told), &$x.stored().median($axes));
+    ($x:ident, $case:ident, $axes:ident) => {{
+        check(&format!("min of {}", $case), &$x.min($axes));
+        check(&format!("stored max of {}", $case), &$x.stored().max($axes));
+        check(&format!("nanmedian of {}", $case), &$x.nanmedian($axes));
+        check(&format!("stored median of {}", $case), &$x.stored().median($axes));
     }};
 }
 
 macro_rules! float {
-    ($x:ident, $told:ident, $axes:ident) => {{
-        real!($x, $told, $axes);
-        check(&format!("nansum of {}", $told), &$x.nansum($axes));
-        check(&format!("nanmean of {}", $told), &$x.stored().nanmean($axes));
-        check(&format!("nanmax of {}", $told), &$x.nanmax($axes));
-        check(&format!("norm of {}", $told), &$x.norm(Norm::over($axes)));
-        check(&format!("median of {}", $told), &$x.median($axes));
-        check(&format!("stored nanmedian of {}", $told), &$x.stored().nanmedian(Nanmedian::over($axes).lower()));
-        check(&format!("norm 1 of {}", $told), &$x.norm(Norm::over($axes).one()));
-        check(&format!("greatest of {}", $told), &$x.norm(Norm::over($axes).infinity()));
+    ($x:ident, $case:ident, $axes:ident) => {{
+        real!($x, $case, $axes);
+        check(&format!("nansum of {}", $case), &$x.nansum($axes));
+        check(&format!("nanmean of {}", $case), &$x.stored().nanmean($axes));
+        check(&format!("nanmax of {}", $case), &$x.nanmax($axes));
+        check(&format!("norm of {}", $case), &$x.norm(Norm::over($axes)));
+        check(&format!("median of {}", $case), &$x.median($axes));
+        check(&format!("stored nanmedian of {}", $case), &$x.stored().nanmedian(Nanmedian::over($axes).lower()));
+        check(&format!("norm 1 of {}", $case), &$x.norm(Norm::over($axes).one()));
+        check(&format!("greatest of {}", $case), &$x.norm(Norm::over($axes).infinity()));
     }};
 }
 
 types! {
-    of_bool: bool, |x, told, axes| { real!(x, told, axes); }
-    of_i8: i8, |x, told, axes| { real!(x, told, axes); }
-    of_i16: i16, |x, told, axes| { real!(x, told, axes); }
-    of_i32: i32, |x, told, axes| { real!(x, told, axes); }
-    of_i64: i64, |x, told, axes| { real!(x, told, axes); }
-    of_u8: u8, |x, told, axes| { real!(x, told, axes); }
-    of_u16: u16, |x, told, axes| { real!(x, told, axes); }
-    of_u32: u32, |x, told, axes| { real!(x, told, axes); }
-    of_u64: u64, |x, told, axes| { real!(x, told, axes); }
-    of_f16: half::f16, |x, told, axes| { float!(x, told, axes); }
-    of_bf16: half::bf16, |x, told, axes| { float!(x, told, axes); }
-    of_f32: f32, |x, told, axes| { float!(x, told, axes); }
-    of_f64: f64, |x, told, axes| { float!(x, told, axes); }
-    of_complex_f32: num_complex::Complex<f32>, |x, told, axes| {}
-    of_complex_f64: num_complex::Complex<f64>, |x, told, axes| {}
+    of_bool: bool, |x, case, axes| { real!(x, case, axes); }
+    of_i8: i8, |x, case, axes| { real!(x, case, axes); }
+    of_i16: i16, |x, case, axes| { real!(x, case, axes); }
+    of_i32: i32, |x, case, axes| { real!(x, case, axes); }
+    of_i64: i64, |x, case, axes| { real!(x, case, axes); }
+    of_u8: u8, |x, case, axes| { real!(x, case, axes); }
+    of_u16: u16, |x, case, axes| { real!(x, case, axes); }
+    of_u32: u32, |x, case, axes| { real!(x, case, axes); }
+    of_u64: u64, |x, case, axes| { real!(x, case, axes); }
+    of_f16: half::f16, |x, case, axes| { float!(x, case, axes); }
+    of_bf16: half::bf16, |x, case, axes| { float!(x, case, axes); }
+    of_f32: f32, |x, case, axes| { float!(x, case, axes); }
+    of_f64: f64, |x, case, axes| { float!(x, case, axes); }
+    of_complex_f32: num_complex::Complex<f32>, |x, case, axes| {}
+    of_complex_f64: num_complex::Complex<f64>, |x, case, axes| {}
 }
 
 /// Elementwise operations before a reduction are one function of DataFusion, even if they change the type.
 #[test]
 fn chains_before_a_fold() {
-    for_files::<f64>(5, |told, x| {
+    for_files::<f64>(5, |case, x| {
         for axes in all_axes() {
-            check(&format!("roots of {told}"), &(x.abs() + 1.0).sqrt().sum(&axes));
-            check(&format!("itself, three times, of {told}"), &(&(x * x) - x).nansum(&axes));
-            check(&format!("NaNs of {told}"), &x.isnan().any(&axes));
-            check(&format!("greater ones of {told}"), &x.square().greater(2.0).count_nonzero(&axes));
+            check(&format!("roots of {case}"), &(x.abs() + 1.0).sqrt().sum(&axes));
+            check(&format!("itself, three times, of {case}"), &(&(x * x) - x).nansum(&axes));
+            check(&format!("NaNs of {case}"), &x.isnan().any(&axes));
+            check(&format!("greater ones of {case}"), &x.square().greater(2.0).count_nonzero(&axes));
         }
     });
-    for_files::<i8>(6, |told, x| {
+    for_files::<i8>(6, |case, x| {
         // Some squares overflow, with the error of threads.
         let squares = x.square().sum(1);
-        assert_eq!(squares.on(with_room(2)).collect(), squares.collect(), "squares of {told}");
-        check(&format!("wide ones of {told}"), &x.cast::<f32>().exp().mean([0, 1]));
+        assert_eq!(squares.on(with_room(2)).collect(), squares.collect(), "squares of {case}");
+        check(&format!("wide ones of {case}"), &x.cast::<f32>().exp().mean([0, 1]));
     });
 }
 

@@ -55,18 +55,18 @@ fn options() -> WriteOptions {
 
 /// Checks that an answer is right, and that an error describes the failure, in time. Returns whether there is an
 /// answer.
-fn check(found: Result<CooTensor<f64>>, expected: &CooTensor<f64>, start: Instant, told: &str) -> bool {
-    assert!(start.elapsed() < DEADLINE + Duration::from_secs(2), "{told}: {:?}", start.elapsed());
+fn check(found: Result<CooTensor<f64>>, expected: &CooTensor<f64>, start: Instant, case: &str) -> bool {
+    assert!(start.elapsed() < DEADLINE + Duration::from_secs(2), "{case}: {:?}", start.elapsed());
     match &found {
-        Ok(found) => assert_bits(found, expected, told),
+        Ok(found) => assert_bits(found, expected, case),
         Err(Error::Engine { cause, .. }) => {
             let is_clear =
                 ["lacuna: ", "answer", "no answer within", "worker http"].iter().any(|said| cause.contains(said));
-            assert!(is_clear, "{told}: {cause}")
+            assert!(is_clear, "{case}: {cause}")
         }
-        Err(error) => assert!(error.to_string().contains("No such file"), "{told}: {error}"),
+        Err(error) => assert!(error.to_string().contains("No such file"), "{case}: {error}"),
     }
-    found.inspect_err(|error| println!("{told}: after {:?}: {error}", start.elapsed())).is_ok()
+    found.inspect_err(|error| println!("{case}: after {:?}: {error}", start.elapsed())).is_ok()
 }
 
 /// Returns whether a folder is empty of temporary files, except the locks of running workers.
@@ -76,13 +76,13 @@ fn is_empty(folder: &Path) -> bool {
 }
 
 /// Checks that a new worker removes the files of terminated workers, which no longer run.
-fn check_next(folder: &Folder, spare: &Path, told: &str) {
+fn check_next(folder: &Folder, spare: &Path, case: &str) {
     let mut next = Worker::with_spare(&folder.path(""), spare);
     let left: Vec<PathBuf> = fs::read_dir(spare).unwrap().map(|entry| entry.unwrap().path()).collect();
-    assert!(left.len() == 1 && is_empty(spare), "{told}: {left:?}");
+    assert!(left.len() == 1 && is_empty(spare), "{case}: {left:?}");
     next.signal("TERM");
     next.wait();
-    assert!(fs::read_dir(spare).unwrap().next().is_none(), "{told}: a worker that was asked to stop left files");
+    assert!(fs::read_dir(spare).unwrap().next().is_none(), "{case}: a worker that was asked to stop left files");
 }
 
 /// Runs a round: two queries at once, and a failure after some time. Returns the number of answered queries.
@@ -98,10 +98,10 @@ fn round(random: &mut Random, folder: &Folder, tensors: [&CooTensor<f64>; 2]) ->
     let cluster = Cluster::connect(workers.iter().map(|worker| &worker.url)).unwrap();
     let cluster = cluster.partitions(2).memory(0).deadline(DEADLINE);
     let (wrong, after, hit) = (Wrong::draw(random), random.below(1500) as u64, random.below(3));
-    let told = format!("{wrong:?} after {after} ms");
+    let case = format!("{wrong:?} after {after} ms");
     let asked = |at: usize| {
         let start = Instant::now();
-        check(steps[at].on(cluster.clone()).collect(), &expected[at], start, &told)
+        check(steps[at].on(cluster.clone()).collect(), &expected[at], start, &case)
     };
     let answered = thread::scope(|scope| {
         let queries = [scope.spawn(|| asked(0)), scope.spawn(|| asked(1))];
@@ -112,13 +112,13 @@ fn round(random: &mut Random, folder: &Folder, tensors: [&CooTensor<f64>; 2]) ->
     // The remaining workers answer again when the file exists; on a busy machine, not at once.
     let _ = fs::rename(folder.path("gone"), folder.path("x"));
     write(folder.path("x/"), tensors[0], &options()).unwrap();
-    assert!((0..3).any(|_| asked(0)), "{told}");
+    assert!((0..3).any(|_| asked(0)), "{case}");
     if !matches!(wrong, Wrong::Killed | Wrong::Stopped) {
-        assert!(is_empty(&spare), "{told}: files are left behind");
+        assert!(is_empty(&spare), "{case}: files are left behind");
     }
     drop(workers);
-    check_next(folder, &spare, &told);
-    println!("{told}: {answered} answers");
+    check_next(folder, &spare, &case);
+    println!("{case}: {answered} answers");
     answered
 }
 

@@ -67,11 +67,11 @@ impl Bench {
     }
 
     /// Checks that all engines return the same result.
-    fn check(&self, told: &str, plan: &dyn Fn(&X) -> X) {
+    fn check(&self, case: &str, plan: &dyn Fn(&X) -> X) {
         let (step, expected) = (plan(&self.scanned), plan(&self.tensor.lazy()).collect());
         let same = |found: Result<CooTensor<f64>>, engine: &str| match (&found, &expected) {
-            (Ok(found), Ok(expected)) => assert_bits(found, expected, &format!("{told} on {engine}")),
-            (found, expected) => assert!(found.is_err() && expected.is_err(), "{told} on {engine}: {found:?}"),
+            (Ok(found), Ok(expected)) => assert_bits(found, expected, &format!("{case} on {engine}")),
+            (found, expected) => assert!(found.is_err() && expected.is_err(), "{case} on {engine}: {found:?}"),
         };
         same(step.collect(), "threads");
         // A median over all axes reads the entire tensor, which must fit memory.

@@ -223,7 +223,7 @@ impl Engine for Gpu {
     }
 
     fn explain(&self, plan: &Plan, slots: &[Option<Held>]) -> String {
-        let (mut text, steps) = (plan.told(), self.layout(plan, slots));
+        let (mut text, steps) = (plan.to_text(), self.layout(plan, slots));
         let bytes = self.bytes_of_steps(plan, slots, &steps);
         for (at, step) in steps.iter().enumerate() {
             let view = plan.view(at);

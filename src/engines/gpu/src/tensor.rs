@@ -221,7 +221,7 @@ fn fill_of_positions<T: Element>(medians: T) -> u64 {
 }
 
 impl OnDevice for DeviceValue {
-    fn told(&self) -> String {
+    fn description(&self) -> String {
         format!("on {}", self.gpu.name())
     }
 

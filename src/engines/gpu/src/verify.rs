@@ -57,6 +57,6 @@ fn checks<P: Pattern, T: DeviceElement>(x: &Tensor<P, T>) -> Checks {
     ((x.nnz() as u64, sum), format!("{} {:x}", x.shape(), x.fill().bits()))
 }
 
-fn both(((count, sum), told): Checks, ((_, other), also): Checks) -> Checks {
-    ((count, sum.wrapping_add(other)), told + &also)
+fn both(((count, sum), text): Checks, ((_, other), also): Checks) -> Checks {
+    ((count, sum.wrapping_add(other)), text + &also)
 }

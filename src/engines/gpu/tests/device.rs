@@ -101,9 +101,9 @@ impl Numbers {
 }
 
 /// Compares a graph on the device with the graph on threads.
-fn check<P: Pattern, T: Element>(gpu: &Gpu, graph: &Lazy<Tensor<P, T>>, told: impl Fn() -> String) {
+fn check<P: Pattern, T: Element>(gpu: &Gpu, graph: &Lazy<Tensor<P, T>>, case: impl Fn() -> String) {
     let (found, expected) = (graph.on(gpu).collect().unwrap(), graph.collect().unwrap());
-    assert!(found.same(&expected), "{}: {found:?} and not {expected:?}", told());
+    assert!(found.same(&expected), "{}: {found:?} and not {expected:?}", case());
 }
 
 /// Compares all steps of a format on one tensor.
@@ -111,32 +111,32 @@ fn check_steps<P: DeviceFormat, T: DeviceElement>(gpu: &Gpu, x: &Tensor<P, T>, a
     let on_device = gpu.upload(x).unwrap();
     assert!(on_device.download().unwrap().same_as(x));
     let lazy = on_device.lazy();
-    let told = || format!("{x:?} over {axes:?}");
+    let case = || format!("{x:?} over {axes:?}");
     for graph in [lazy.any(axes.to_vec()), lazy.all(axes.to_vec())] {
-        check_strict(gpu, &graph, told);
+        check_strict(gpu, &graph, case);
     }
-    check_strict(gpu, &lazy.count_nonzero(axes.to_vec()), told);
+    check_strict(gpu, &lazy.count_nonzero(axes.to_vec()), case);
     let keep = || lacuna::Axes::from(axes.to_vec()).keep_dims();
-    check_strict(gpu, &lazy.any(keep()), told);
-    check_strict(gpu, &lazy.count_nonzero(keep()), told);
+    check_strict(gpu, &lazy.any(keep()), case);
+    check_strict(gpu, &lazy.count_nonzero(keep()), case);
     let stored = lazy.stored();
-    check_strict(gpu, &stored.count_nonzero(axes.to_vec()), told);
-    check_strict(gpu, &stored.all(keep()), told);
+    check_strict(gpu, &stored.count_nonzero(axes.to_vec()), case);
+    check_strict(gpu, &stored.all(keep()), case);
     for graph in [stored.any(axes.to_vec()), stored.all(axes.to_vec())] {
-        check_strict(gpu, &graph, told);
+        check_strict(gpu, &graph, case);
     }
     let size: usize = x.shape().iter().product();
     if size > 0 {
         let positions: Vec<i64> = (0..2 * size as i64).map(|at| at * 7 % (2 * size as i64) - size as i64).collect();
-        check_strict(gpu, &lazy.take(positions.clone()), told);
-        check_strict(gpu, &lazy.take(lacuna::Take::from(positions).clip()), told);
+        check_strict(gpu, &lazy.take(positions.clone()), case);
+        check_strict(gpu, &lazy.take(lacuna::Take::from(positions).clip()), case);
         let far = vec![0_i64, -1, 5, 1 << 40, 3, -9];
-        check_strict(gpu, &lazy.take(lacuna::Take::from(far).wrap()), told);
+        check_strict(gpu, &lazy.take(lacuna::Take::from(far).wrap()), case);
     }
     for invert in [false, true] {
         let set = || if invert { Isin::from(members).invert() } else { Isin::from(members) };
-        check_strict(gpu, &lazy.isin(set()), told);
-        check_strict(gpu, &stored.isin(set()).any(axes.to_vec()), told);
+        check_strict(gpu, &lazy.isin(set()), case);
+        check_strict(gpu, &stored.isin(set()).any(axes.to_vec()), case);
     }
 }
 
@@ -172,19 +172,19 @@ where
 }
 
 /// Compares a graph on a strict device with the graph on threads: the same result, or an error on both.
-fn check_strict<V: Same + std::fmt::Debug>(gpu: &Gpu, graph: &Lazy<V>, told: impl Fn() -> String) {
+fn check_strict<V: Same + std::fmt::Debug>(gpu: &Gpu, graph: &Lazy<V>, case: impl Fn() -> String) {
     match (graph.on(gpu.strict()).collect(), graph.collect()) {
         (Ok(found), Ok(expected)) => {
-            assert!(found.same(&expected), "{}: {graph:?}: {found:?} and not {expected:?}", told())
+            assert!(found.same(&expected), "{}: {graph:?}: {found:?} and not {expected:?}", case())
         }
         (Err(_), Err(_)) => {}
         // Sums of floats whose exponents differ by more than a sum on the device has bits are left to the threads.
         (Err(error), Ok(expected)) => {
             assert!(["sum(", "mean("].iter().any(|name| format!("{graph:?}").contains(name)), "{graph:?}: {error}");
             let found = graph.on(gpu).collect().unwrap();
-            assert!(found.same(&expected), "{}: {found:?} and not {expected:?}", told());
+            assert!(found.same(&expected), "{}: {found:?} and not {expected:?}", case());
         }
-        (Ok(found), Err(error)) => panic!("{}: {graph:?}: {found:?} and not {error}", told()),
+        (Ok(found), Err(error)) => panic!("{}: {graph:?}: {found:?} and not {error}", case()),
     }
 }
 
@@ -193,13 +193,13 @@ macro_rules! check_numbers {
     ($gpu:expr, $x:expr, $axes:expr, $low:expr, $number:expr, [$($float:ident)*]) => {{
         let (gpu, x, axes): (&Gpu, _, &[usize]) = ($gpu, $x, $axes);
         let lazy = gpu.upload(x).unwrap().lazy();
-        let told = || format!("{x:?} over {axes:?}");
+        let case = || format!("{x:?} over {axes:?}");
         let kept = || lacuna::Axes::from(axes.to_vec()).keep_dims();
         macro_rules! over {
             ($step:ident) => {
-                check_strict(gpu, &lazy.$step(axes.to_vec()), told);
-                check_strict(gpu, &lazy.$step(kept()), told);
-                check_strict(gpu, &lazy.stored().$step(axes.to_vec()), told);
+                check_strict(gpu, &lazy.$step(axes.to_vec()), case);
+                check_strict(gpu, &lazy.$step(kept()), case);
+                check_strict(gpu, &lazy.stored().$step(axes.to_vec()), case);
             };
         }
         over!(min);
@@ -211,26 +211,26 @@ macro_rules! check_numbers {
         over!(median);
         over!(nanmedian);
         $(over!($float);)*
-        check_strict(gpu, &lazy.nanmedian(lacuna::Nanmedian::from(axes.to_vec()).lower()), told);
+        check_strict(gpu, &lazy.nanmedian(lacuna::Nanmedian::from(axes.to_vec()).lower()), case);
         over!(nanmedian_index);
-        check_strict(gpu, &lazy.nanmedian_index(lacuna::Nanmedian::from(axes.to_vec()).lower()), told);
-        check_strict(gpu, &lazy.nanmedian_index(axes.to_vec()).parts().1, told);
-        check_strict(gpu, &lazy.clamp($low, $number), told);
-        check_strict(gpu, &lazy.stored().clamp($low, $low), told);
-        check_strict(gpu, &lazy.less($number), told);
-        check_strict(gpu, &lazy.greater_equal($number), told);
-        check_strict(gpu, &lazy.stored().equal($number), told);
-        check_strict(gpu, &lazy.maximum($number), told);
-        check_strict(gpu, &lazy.sign(), told);
-        check_strict(gpu, &lazy.isreal(), told);
+        check_strict(gpu, &lazy.nanmedian_index(lacuna::Nanmedian::from(axes.to_vec()).lower()), case);
+        check_strict(gpu, &lazy.nanmedian_index(axes.to_vec()).parts().1, case);
+        check_strict(gpu, &lazy.clamp($low, $number), case);
+        check_strict(gpu, &lazy.stored().clamp($low, $low), case);
+        check_strict(gpu, &lazy.less($number), case);
+        check_strict(gpu, &lazy.greater_equal($number), case);
+        check_strict(gpu, &lazy.stored().equal($number), case);
+        check_strict(gpu, &lazy.maximum($number), case);
+        check_strict(gpu, &lazy.sign(), case);
+        check_strict(gpu, &lazy.isreal(), case);
         let other = lazy.minimum($number);
-        check_strict(gpu, &lazy.equal(&other), told);
-        check_strict(gpu, &lazy.not_equal(&other), told);
-        check_strict(gpu, &lazy.less_equal(&other), told);
-        check_strict(gpu, &lazy.stored().greater(&other.stored()), told);
-        check_strict(gpu, &lazy.maximum(&other), told);
-        check_strict(gpu, &lazy.isnan().not().where_(&lazy, &other), told);
-        check_strict(gpu, &lazy.greater($number).all(axes.to_vec()), told);
+        check_strict(gpu, &lazy.equal(&other), case);
+        check_strict(gpu, &lazy.not_equal(&other), case);
+        check_strict(gpu, &lazy.less_equal(&other), case);
+        check_strict(gpu, &lazy.stored().greater(&other.stored()), case);
+        check_strict(gpu, &lazy.maximum(&other), case);
+        check_strict(gpu, &lazy.isnan().not().where_(&lazy, &other), case);
+        check_strict(gpu, &lazy.greater($number).all(axes.to_vec()), case);
     }};
 }
 
@@ -369,8 +369,8 @@ fn check_sum_gradients(gpu: &Gpu) {
         let values = kept.iter().map(|&at| [2.5, -0.0, f64::NAN, -3.0][at % 4]).collect();
         let upstream = Tensor::from_parts(pattern, values, dense.fill()).unwrap();
         let (there, upstream_there) = (gpu.upload(&x).unwrap().lazy(), gpu.upload(&upstream).unwrap().lazy());
-        let told = || format!("{x:?} over {axes:?}");
-        check_strict(gpu, &there.any_gradient(&upstream_there, axes.clone()), told);
+        let case = || format!("{x:?} over {axes:?}");
+        check_strict(gpu, &there.any_gradient(&upstream_there, axes.clone()), case);
         let lower = || lacuna::Nanmedian::from(axes.to_vec()).lower();
         for result in [
             there.sum(axes.clone()),
@@ -380,7 +380,7 @@ fn check_sum_gradients(gpu: &Gpu) {
             there.stored().nanmedian(axes.clone()),
             there.stored().median(lower()),
         ] {
-            check_strict(gpu, &result.gradient(&there, &upstream_there), told);
+            check_strict(gpu, &result.gradient(&there, &upstream_there), case);
         }
     }
 }
@@ -455,33 +455,33 @@ fn selections<P: DeviceFormat, T: DeviceElement>(
 }
 
 fn check_selections<P: DeviceFormat, T: DeviceElement>(gpu: &Gpu, x: &Tensor<P, T>, numbers: &mut Numbers) {
-    let (told, lazy) = (|| format!("{x:?}"), gpu.upload(x).unwrap().lazy());
+    let (case, lazy) = (|| format!("{x:?}"), gpu.upload(x).unwrap().lazy());
     for graph in selections(&lazy, x.shape(), numbers) {
-        check_selection(gpu, &graph, told);
+        check_selection(gpu, &graph, case);
     }
     let other = lazy.flip(numbers.below(x.rank() as u64) as usize);
-    check_strict(gpu, &lazy.stored().mask(&other.pattern()), told);
-    check_strict(gpu, &lazy.stored().without(&other.pattern()), told);
-    check_strict(gpu, &lazy.stored().mask(&lazy.pattern()), told);
+    check_strict(gpu, &lazy.stored().mask(&other.pattern()), case);
+    check_strict(gpu, &lazy.stored().without(&other.pattern()), case);
+    check_strict(gpu, &lazy.stored().mask(&lazy.pattern()), case);
 }
 
 fn check_gradients<P: DeviceFormat, T: DeviceElement + Float>(gpu: &Gpu, x: &Tensor<P, T>, numbers: &mut Numbers) {
-    let (told, lazy) = (|| format!("{x:?}"), gpu.upload(x).unwrap().lazy());
+    let (case, lazy) = (|| format!("{x:?}"), gpu.upload(x).unwrap().lazy());
     for graph in selections(&lazy, x.shape(), numbers) {
         // Upstream gradients on another pattern: some entries are missing.
         let Ok(result) = graph.collect() else { continue };
         let some = result.filter_entries(|at, _| at.iter().sum::<usize>() % 3 > 0).unwrap();
         let upstream = gpu.upload(&some.with_fill(T::ONE)).unwrap().lazy();
-        check_strict(gpu, &graph.gradient(&lazy, &upstream), told);
-        check_strict(gpu, &graph.gradient(&lazy, &graph), told);
+        check_strict(gpu, &graph.gradient(&lazy, &upstream), case);
+        check_strict(gpu, &graph.gradient(&lazy, &graph), case);
     }
 }
 
 /// Compares a result that chooses entries. Matrices of which a part is set to zero have a fill of 0.
-fn check_selection<P: Pattern, T: Element>(gpu: &Gpu, graph: &Lazy<Tensor<P, T>>, told: impl Fn() -> String) {
+fn check_selection<P: Pattern, T: Element>(gpu: &Gpu, graph: &Lazy<Tensor<P, T>>, case: impl Fn() -> String) {
     match graph.collect() {
-        Err(error) => assert!(graph.on(gpu).collect().is_err(), "{}: {error}", told()),
-        Ok(_) => check_strict(gpu, graph, told),
+        Err(error) => assert!(graph.on(gpu).collect().is_err(), "{}: {error}", case()),
+        Ok(_) => check_strict(gpu, graph, case),
     }
 }
 
@@ -635,9 +635,9 @@ fn the_list_of_operations_is_up_to_date() {
     let Some(gpu) = gpu() else { return };
     let x = CooTensor::new([3, 3], vec![vec![0, 1], vec![2, 0]], vec![f64::NAN, 1.0], 0.0).unwrap();
     let counts = CooTensor::new([3, 3], vec![vec![0, 1], vec![2, 0]], vec![5_i64, 1], 0).unwrap().lazy();
-    let (lazy, mut told) = (x.lazy(), String::new());
+    let (lazy, mut case) = (x.lazy(), String::new());
     macro_rules! tell {
-        ($($graph:expr),* $(,)?) => { $(told += &$graph.on(&gpu).explain().unwrap();)* };
+        ($($graph:expr),* $(,)?) => { $(case += &$graph.on(&gpu).explain().unwrap();)* };
     }
     tell!(
         lazy.isnan(),
@@ -689,7 +689,7 @@ fn the_list_of_operations_is_up_to_date() {
     tell!(lazy.stored().mask(&lazy.transpose().pattern()), lazy.stored().without(&lazy.transpose().pattern()));
     tell!(lazy.to_csr(), lazy.to_csr().to_coo());
     // Each step there is a line of its number and its name.
-    let steps = told.lines().filter_map(|line| line.strip_prefix("gpu: %")?.split_once(' '));
+    let steps = case.lines().filter_map(|line| line.strip_prefix("gpu: %")?.split_once(' '));
     let names = steps.map(|(_, name)| name).filter(|name| !name.contains(' '));
     let names: std::collections::BTreeSet<&str> = names.collect();
     let found: String = names.iter().map(|name| format!("{name}\n")).collect();
@@ -907,24 +907,24 @@ fn check_windows(gpu: &Gpu, count: u32) {
     let values = (0..count).map(|at| if at % 7 == 3 { f64::NAN } else { f64::from(at * 7 % 1000) - 499.5 }).collect();
     let coords = vec![(0..count).map(|at| at / 16).collect(), (0..count).map(|at| at % 16 * 3).collect()];
     let x = CooTensor::new([count as usize / 16 + 1, 50], coords, values, 0.0).unwrap();
-    let told = || format!("{count} entries");
+    let case = || format!("{count} entries");
     let (strict, csr) = (gpu.strict(), x.to_csr().unwrap());
     let lazy = gpu.upload(&x).unwrap().lazy();
     for graph in [lazy.isnan(), lazy.greater(0.5), lazy.isin([1.5, 2.5]), lazy.clamp(-3.0, 4.0).equal(&lazy)] {
-        check_strict(&strict, &graph, told);
-        check_strict(&strict, &graph.any(0), told);
-        check_strict(&strict, &graph.stored().all(lacuna::Axes::all()), told);
-        check_strict(&strict, &graph.count_nonzero([0, 1]), told);
+        check_strict(&strict, &graph, case);
+        check_strict(&strict, &graph.any(0), case);
+        check_strict(&strict, &graph.stored().all(lacuna::Axes::all()), case);
+        check_strict(&strict, &graph.count_nonzero([0, 1]), case);
     }
-    check_strict(&strict, &gpu.upload(&csr).unwrap().lazy().isfinite().all(1), told);
-    check_strict(&strict, &lazy.isnan().not().where_(&lazy.abs(), &lazy.neg()), told);
+    check_strict(&strict, &gpu.upload(&csr).unwrap().lazy().isfinite().all(1), case);
+    check_strict(&strict, &lazy.isnan().not().where_(&lazy.abs(), &lazy.neg()), case);
     for graph in [lazy.nansum([0, 1]), lazy.nanmax([0, 1]), lazy.nanmean([0, 1]), lazy.stored().min([0, 1])] {
-        check_strict(&strict, &graph, told);
+        check_strict(&strict, &graph, case);
     }
-    check_strict(&strict, &lazy.nanargmin([0, 1]), told);
+    check_strict(&strict, &lazy.nanargmin([0, 1]), case);
     // A step that does not read in windows.
     let sorted = lazy.nanmedian(0);
-    check(gpu, &sorted, told);
+    check(gpu, &sorted, case);
     let explained = sorted.on(gpu).explain().unwrap();
     assert!(explained.contains("exceeds the limit of 65536 bytes"), "{explained}");
     assert!(matches!(sorted.on(&strict).collect(), Err(Error::TooLarge { limit: 65536, .. })));
@@ -938,10 +938,10 @@ fn an_array_beyond_one_binding_is_read_in_windows() {
     let values = (0..count).map(|at| f64::from(at * 7 % 1000) - 499.5).collect();
     let x = CooTensor::new([count as usize + 1], vec![(0..count).collect()], values, 0.0).unwrap();
     let lazy = gpu.upload(&x).unwrap().lazy();
-    let told = || "a long tensor".to_string();
-    check_strict(&gpu, &lazy.greater(499.0).count_nonzero(0), told);
-    check_strict(&gpu, &lazy.sum(0), told);
-    check_strict(&gpu, &lazy.argmax(0), told);
+    let case = || "a long tensor".to_string();
+    check_strict(&gpu, &lazy.greater(499.0).count_nonzero(0), case);
+    check_strict(&gpu, &lazy.sum(0), case);
+    check_strict(&gpu, &lazy.argmax(0), case);
 }
 
 /// A second run on the same patterns reads nothing between its steps, and plans are freed before an error.
@@ -1240,8 +1240,8 @@ fn check_short_floats(gpu: &Gpu) {
         let lazy = gpu.upload(&x).unwrap().lazy();
         for graph in [lazy.sum(1), lazy.mean([0, 1])] {
             // Longer floats are added up by threads.
-            let told = || power.to_string();
-            if power <= 190 { check_strict(gpu, &graph, told) } else { check(gpu, &graph, told) }
+            let case = || power.to_string();
+            if power <= 190 { check_strict(gpu, &graph, case) } else { check(gpu, &graph, case) }
         }
     }
 }
@@ -1281,18 +1281,18 @@ fn vast_empty_shapes_are_no_panic() {
     let Some(gpu) = gpu() else { return };
     const VAST: usize = 4_000_000_000;
     for shape in [vec![0, VAST, VAST, VAST, 3], vec![VAST, VAST, VAST, 0, 3], vec![0, VAST]] {
-        let told = || format!("{shape:?}");
+        let case = || format!("{shape:?}");
         let coo = CooTensor::<f64>::full(shape.clone(), 0.0).unwrap().lazy();
-        check(&gpu, &coo.to_csr(), told);
+        check(&gpu, &coo.to_csr(), case);
         let csr = CsrTensor::<f64>::full(shape.clone(), 0.0).unwrap().lazy();
-        check(&gpu, &csr.to_coo(), told);
-        check(&gpu, &csr.isnan(), told);
-        check(&gpu, &csr.take(Vec::<u32>::new()), told);
+        check(&gpu, &csr.to_coo(), case);
+        check(&gpu, &csr.isnan(), case);
+        check(&gpu, &csr.take(Vec::<u32>::new()), case);
         for axes in [vec![], vec![1], (0..shape.len()).collect()] {
-            check(&gpu, &csr.any(axes.clone()), told);
-            check(&gpu, &coo.sum(axes.clone()), told);
-            check(&gpu, &csr.nanmedian(axes.clone()), told);
-            check(&gpu, &csr.count_nonzero(axes.clone()), told);
+            check(&gpu, &csr.any(axes.clone()), case);
+            check(&gpu, &coo.sum(axes.clone()), case);
+            check(&gpu, &csr.nanmedian(axes.clone()), case);
+            check(&gpu, &csr.count_nonzero(axes.clone()), case);
         }
     }
 }
@@ -1504,15 +1504,15 @@ fn explain_names_the_place_of_vast_groups() {
     let Some(gpu) = gpu() else { return };
     let x = CooTensor::new([1 << 32], vec![vec![3]], vec![2.0], 0.0).unwrap();
     for (graph, name) in [(x.lazy().mean(0), "mean"), (x.lazy().median(0), "median")] {
-        let told = graph.on(&gpu).explain().unwrap();
-        assert!(told.contains("threads: %1") && !told.contains(&format!("gpu: %1 {name}")), "{told}");
+        let case = graph.on(&gpu).explain().unwrap();
+        assert!(case.contains("threads: %1") && !case.contains(&format!("gpu: %1 {name}")), "{case}");
     }
     // Two operands of rank 0 on different patterns.
     let one = CooTensor::new([], vec![], vec![2.0], 0.0).unwrap();
     let graph = one.lazy().less(one.lazy().permute_axes([]));
     check(&gpu, &graph, || "rank 0".into());
-    let told = graph.on(&gpu).explain().unwrap();
-    assert!(told.contains("threads: %3, as its operands have different patterns"), "{told}");
+    let case = graph.on(&gpu).explain().unwrap();
+    assert!(case.contains("threads: %3, as its operands have different patterns"), "{case}");
 }
 
 /// Steps whose flags are set leave the device together, if none of them reads another one.

@@ -145,8 +145,8 @@ pub fn bits<T: FileElement>(x: &CooTensor<T>) -> (Vec<usize>, Vec<Vec<usize>>, V
     (x.shape().to_vec(), x.iter().map(|(place, _)| place.to_vec()).collect(), bytes)
 }
 
-pub fn assert_bits<T: FileElement + Element>(found: &CooTensor<T>, expected: &CooTensor<T>, told: &str) {
-    assert_eq!(bits(found), bits(expected), "{told}\n{found:?}\n{expected:?}");
+pub fn assert_bits<T: FileElement + Element>(found: &CooTensor<T>, expected: &CooTensor<T>, case: &str) {
+    assert_eq!(bits(found), bits(expected), "{case}\n{found:?}\n{expected:?}");
 }
 
 /// A temporary folder, which is removed on drop.
