@@ -63,12 +63,12 @@ pub(crate) fn extend<T: Copy>(items: &mut Vec<T>, more: &[T]) -> Allocated<()> {
     Ok(())
 }
 
-/// Reserves memory for one more item, in a list of at most `most` items.
-pub(crate) fn make_room<T>(items: &mut Vec<T>, most: usize) -> Allocated<()> {
+/// Reserves memory for one more item, in a list of at most `max_len` items.
+pub(crate) fn make_room<T>(items: &mut Vec<T>, max_len: usize) -> Allocated<()> {
     if items.len() < items.capacity() {
         return Ok(());
     }
-    let more = (items.len() / 2).max(1024).min(most.saturating_sub(items.len())).max(1);
+    let more = (items.len() / 2).max(1024).min(max_len.saturating_sub(items.len())).max(1);
     reserve_exact(items, more)
 }
 

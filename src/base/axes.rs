@@ -49,7 +49,7 @@ pub struct Axes {
 enum ListedAxes {
     All,
     Each(Few<isize>),
-    /// More than [`MOST`] axes, from the first to the last. The rank determines the first wrong axis.
+    /// More than [`MAX_LISTED`] axes, from the first to the last. The rank determines the first wrong axis.
     Range(isize, isize),
 }
 
@@ -82,7 +82,7 @@ impl fmt::Debug for Axes {
 }
 
 /// The maximum number of axes of a range that are listed.
-const MOST: usize = 64;
+const MAX_LISTED: usize = 64;
 
 impl Axes {
     fn new(listed: ListedAxes) -> Self {
@@ -96,7 +96,7 @@ impl Axes {
     /// Returns the axes from `first` to `last`, which is not before it.
     fn run(first: isize, last: isize) -> Self {
         let listed = match last.saturating_sub(first) as usize {
-            ..MOST => ListedAxes::Each((first..=last).collect()),
+            ..MAX_LISTED => ListedAxes::Each((first..=last).collect()),
             _ => ListedAxes::Range(first, last),
         };
         Axes::new(listed)

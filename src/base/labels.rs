@@ -62,7 +62,7 @@ impl<'a, J: Position> GroupLabels<'a, J> {
             let known = usize::try_from(label.to_i128()).ok().filter(|&label| label < limit);
             labels.push(known.ok_or(LabelFault::Outside { label: label.to_i128(), position, limit })?);
         }
-        let count = self.count.unwrap_or_else(|| labels.iter().max().map_or(0, |greatest| greatest + 1));
+        let count = self.count.unwrap_or_else(|| labels.iter().max().map_or(0, |max| max + 1));
         guard_count(count, labels.len()).map_err(|_| LabelFault::TooMany { count })?;
         Ok(Grouping::new(labels, count)?)
     }

@@ -81,16 +81,12 @@ pub(crate) fn in_wide_vectors<R>(f: impl FnOnce() -> R) -> R {
 #[allow(unsafe_code)]
 #[inline(always)]
 pub(crate) fn at_positions<'a, T: Copy>(data: &'a [T], positions: &'a [usize]) -> impl ExactSizeIterator<Item = T> {
-    let greatest = in_wide_vectors(
+    let max = in_wide_vectors(
         #[inline(always)]
-        || positions.iter().fold(0, |greatest, &position| greatest.max(position)),
+        || positions.iter().fold(0, |max, &position| max.max(position)),
     );
-    assert!(
-        positions.is_empty() || greatest < data.len(),
-        "position {greatest} is out of range for {} elements",
-        data.len()
-    );
-    // SAFETY: no position is greater than `greatest`, which was just found to be below the length if there is a
+    assert!(positions.is_empty() || max < data.len(), "position {max} is out of range for {} elements", data.len());
+    // SAFETY: no position is greater than `max`, which was just found to be below the length if there is a
     // position. Both slices are borrowed for the lifetime of the iterator, so neither changes before a lookup.
     positions.iter().map(|&position| unsafe { *data.get_unchecked(position) })
 }

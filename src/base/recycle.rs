@@ -159,14 +159,14 @@ fn taken<T: 'static>(count: usize, range: RangeInclusive<usize>) -> Option<Vec<T
 #[cfg(feature = "parquet")]
 const GROWTH: usize = 64;
 
-/// Reserves memory for `more` items: for all `most` items, or for a fraction if they are far more than needed.
+/// Reserves memory for `more` items: for all `max_len` items, or for a fraction if they are far more than needed.
 ///
 /// A growing list is thus rarely copied, and a wrong size in a file footer cannot reserve all the memory it claims.
 #[cfg(feature = "parquet")]
-pub(crate) fn reserve_up_to<T: 'static>(items: &mut Vec<T>, more: usize, most: usize) -> Allocated<()> {
+pub(crate) fn reserve_up_to<T: 'static>(items: &mut Vec<T>, more: usize, max_len: usize) -> Allocated<()> {
     let wanted = items.len() + more;
     if wanted > items.capacity() {
-        let mut room = most.max(wanted);
+        let mut room = max_len.max(wanted);
         while room / GROWTH >= wanted.max(1) {
             room /= GROWTH;
         }
@@ -239,17 +239,17 @@ mod tests {
     #[cfg(feature = "parquet")]
     #[test]
     fn lists_grow_by_shares_of_what_may_come() {
-        let (most, mut items) = (1_000_000, Vec::<u8>::new());
+        let (max_len, mut items) = (1_000_000, Vec::<u8>::new());
         let mut capacities = Vec::new();
-        while items.len() < most {
-            reserve_up_to(&mut items, 500, most).unwrap();
+        while items.len() < max_len {
+            reserve_up_to(&mut items, 500, max_len).unwrap();
             items.resize(items.len() + 500, 0);
             capacities.push(items.capacity());
         }
         capacities.dedup();
-        assert_eq!(capacities, [15_625, most]);
+        assert_eq!(capacities, [15_625, max_len]);
         // A footer may claim fewer items than exist.
         reserve_up_to(&mut items, 500, 10).unwrap();
-        assert!(items.capacity() >= most + 500);
+        assert!(items.capacity() >= max_len + 500);
     }
 }

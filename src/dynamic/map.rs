@@ -115,8 +115,8 @@ on_operands! {
             DType::UInt64 => self.computed(&op::not, ops::not(&widened::<u64>(self)?)),
             dtype if is_integer(dtype) => {
                 // All ones of an unsigned type are not -1 in a wider type.
-                let (least, greatest) = bounds(dtype);
-                let mirror = |value: i64| (least + greatest) as i64 - value;
+                let (min, max) = bounds(dtype);
+                let mirror = |value: i64| (min + max) as i64 - value;
                 let is_stored = self.is_stored();
                 let of_fill = |fill| if is_stored { fill } else { mirror(fill) };
                 self.computed(&op::not, changed(widened::<i64>(self)?.into(), mirror, of_fill))

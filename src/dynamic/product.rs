@@ -141,11 +141,11 @@ fn chosen(operands: &[AnyOperand<'_>; 2], AnyMatmul { ways, mask }: AnyMatmul<'_
     let mask = mask.map(|(mask, is_complement)| (mask.pattern(), is_complement));
     let mask = mask.as_ref().map(|(mask, is_complement)| (mask, *is_complement));
     let (request, dtype) = (ProductRequest { view, operands, ways, mask }, view.dtype());
-    let (least, greatest) = bounds(dtype);
+    let (min, max) = bounds(dtype);
     let integer = Number::Integer;
     in_type!([OwnFloat] dtype, T => request.run::<T>(Some(ElementOrder::of_type())), else => {
         in_type!([Truth Signed Unsigned] dtype, T => {
-            request.run::<T>(Some(ElementOrder::between(wide(integer(least)), wide(integer(greatest)))))
+            request.run::<T>(Some(ElementOrder::between(wide(integer(min)), wide(integer(max)))))
         }, else => match ways.ranks() {
             true => Err(no_order("matmul_with", view)),
             false => in_type!([OwnComplex] dtype, T => request.run::<T>(None)),

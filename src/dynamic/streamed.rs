@@ -61,7 +61,7 @@ pub(crate) struct StreamInput<'a> {
     /// True if the chunks arrive in any order, and any range means all entries.
     pub(crate) is_streamed: bool,
     /// The largest number of bytes for the accumulators of all output elements.
-    pub(crate) most: usize,
+    pub(crate) max_bytes: usize,
     /// The picoseconds that one element takes to compute.
     pub(crate) picoseconds: usize,
 }
@@ -119,8 +119,8 @@ impl<T: Element> ValueSource<T> for StreamValues<'_, T> {
         cells.finish().map(|()| is_done)
     }
 
-    fn most(&self) -> usize {
-        self.of.most
+    fn max_bytes(&self) -> usize {
+        self.of.max_bytes
     }
 
     fn picoseconds(&self) -> usize {

@@ -173,10 +173,10 @@ pub(super) fn narrowed<T: Element>(x: &ErasedResult<i64>, beyond: Beyond) -> Res
 
 fn out_of_range<T: Element>(number: Number, beyond: Beyond, coords: &dyn Fn() -> Option<Vec<usize>>) -> Result<T> {
     let dtype = T::DTYPE;
-    let (least, greatest) = bounds(dtype);
+    let (min, max) = bounds(dtype);
     match (beyond, number) {
         (Beyond::Saturates, Number::Integer(integer)) => {
-            Ok(T::from_number(Number::Integer(integer.clamp(least, greatest))).unwrap_or(T::ZERO))
+            Ok(T::from_number(Number::Integer(integer.clamp(min, max))).unwrap_or(T::ZERO))
         }
         (Beyond::Overflows(operation) | Beyond::OverflowsOfTwo(operation), _) => {
             Err(Error::Overflow { operation, coords: coords(), dtype: dtype.name() })

@@ -100,7 +100,7 @@ mod tests {
 
     use super::*;
     use crate::element::integer_total::IntegerTotal;
-    use crate::element::norm::{Greatest, Magnitudes, Squares};
+    use crate::element::norm::{Magnitudes, MaxMagnitude, Squares};
     use crate::element::total::{Accumulator, ComplexTotal, FloatTotal};
 
     /// Pseudo-random numbers.
@@ -203,7 +203,7 @@ mod tests {
             check::<f64, FloatTotal>(random, &values);
             check::<f64, Magnitudes>(random, &values);
             check::<f64, Squares>(random, &values);
-            check::<f64, Greatest>(random, &values);
+            check::<f64, MaxMagnitude>(random, &values);
             let pairs: Vec<Complex<f64>> =
                 values.iter().zip(values.iter().rev()).map(|(&re, &im)| Complex { re, im }).collect();
             check::<Complex<f64>, ComplexTotal>(random, &pairs);

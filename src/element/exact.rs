@@ -9,7 +9,7 @@
 use super::accumulator_bytes::{Saved, byte, split};
 
 /// The exponent of the last bit of the smallest `f64`.
-const LEAST: i32 = -1074;
+const MIN_EXPONENT: i32 = -1074;
 /// The number of bits of a digit.
 const BITS: usize = 32;
 /// The number of additions that fit every digit: each adds less than 2<sup>32</sup> to a digit.
@@ -32,7 +32,7 @@ pub(super) struct Digits<const DIGITS: usize, const BELOW: usize> {
 
 impl<const DIGITS: usize, const BELOW: usize> Digits<DIGITS, BELOW> {
     /// The exponent of the last bit.
-    const LAST: i32 = LEAST - (BITS * BELOW) as i32;
+    const LAST: i32 = MIN_EXPONENT - (BITS * BELOW) as i32;
 
     pub(super) fn new() -> Self {
         Digits { digits: [0; DIGITS], additions: 0, special: 0.0 }
@@ -156,7 +156,7 @@ impl<const DIGITS: usize, const BELOW: usize> Digits<DIGITS, BELOW> {
         let mut digits = magnitude.digits.iter().enumerate().filter(|(_, digit)| **digit != 0);
         let value = |(at, digit): (usize, &i64)| {
             let exponent = Self::LAST + (at * BITS) as i32;
-            let is_held = exponent >= LEAST && exponent + BITS as i32 <= 1023;
+            let is_held = exponent >= MIN_EXPONENT && exponent + BITS as i32 <= 1023;
             is_held.then(|| sign * scale(*digit as f64, exponent))
         };
         let values = digits.by_ref().take(4).map(value).collect();
@@ -235,7 +235,7 @@ impl<const DIGITS: usize, const BELOW: usize> Saved for Digits<DIGITS, BELOW> {
         let is_canonical = match &*places {
             [] => first == 0 && sign == 0,
             [one] => *one != 0,
-            [least, .., greatest] => *least != 0 && *greatest != 0,
+            [first, .., last] => *first != 0 && *last != 0,
         };
         if sign == NEGATIVE {
             found.digits.iter_mut().for_each(|digit| *digit = -*digit);
@@ -275,17 +275,17 @@ fn divide_digit(remainder: &mut u128, digit: u32, count: u128) -> u32 {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FloatFormat {
     bits: u32,
-    least: i32,
-    most: i32,
+    min_exponent: i32,
+    max_exponent: i32,
 }
 
 impl FloatFormat {
-    pub(super) const F64: FloatFormat = FloatFormat { bits: 53, least: LEAST, most: 971 };
-    pub(super) const F32: FloatFormat = FloatFormat { bits: 24, least: -149, most: 104 };
+    pub(super) const F64: FloatFormat = FloatFormat { bits: 53, min_exponent: MIN_EXPONENT, max_exponent: 971 };
+    pub(super) const F32: FloatFormat = FloatFormat { bits: 24, min_exponent: -149, max_exponent: 104 };
     #[cfg(feature = "half")]
-    pub(super) const F16: FloatFormat = FloatFormat { bits: 11, least: -24, most: 5 };
+    pub(super) const F16: FloatFormat = FloatFormat { bits: 11, min_exponent: -24, max_exponent: 5 };
     #[cfg(feature = "half")]
-    pub(super) const BF16: FloatFormat = FloatFormat { bits: 8, least: -133, most: 120 };
+    pub(super) const BF16: FloatFormat = FloatFormat { bits: 8, min_exponent: -133, max_exponent: 120 };
 
     /// Returns the nearest value to a number whose nearest `f64` is `near`, if `near` determines it.
     ///
@@ -310,10 +310,10 @@ impl FloatFormat {
     /// Adding and subtracting a float whose last bit equals the last bit of the result rounds to this bit.
     #[inline(always)]
     fn round_by_shift(self, near: f64, is_exact: bool) -> Option<f64> {
-        let limit = power(self.bits as i32 + self.most);
+        let limit = power(self.bits as i32 + self.max_exponent);
         let within = if near.abs() < limit { near } else { 0.0 };
         let exponent = (within.to_bits() >> 52 & 0x7ff) as i32 - 1022;
-        let last = power((exponent - self.bits as i32).max(self.least));
+        let last = power((exponent - self.bits as i32).max(self.min_exponent));
         // The factor 1.5 keeps the exponent of the shift constant for values of both signs.
         let shift = last * (1.5 * power(52));
         let rounded = (within + shift) - shift;
@@ -329,7 +329,7 @@ impl FloatFormat {
             return 0.0;
         }
         let length = (128 - integer.leading_zeros()) as i32;
-        let last = (exponent + length - self.bits as i32).max(self.least);
+        let last = (exponent + length - self.bits as i32).max(self.min_exponent);
         let rounded = match last - exponent {
             drop @ ..=0 => integer << -drop,
             drop @ 1..=127 => {
@@ -338,7 +338,7 @@ impl FloatFormat {
             }
             _ => 0,
         };
-        if last > self.most || (last == self.most && rounded >> self.bits != 0) {
+        if last > self.max_exponent || (last == self.max_exponent && rounded >> self.bits != 0) {
             return f64::INFINITY;
         }
         scale(rounded as f64, last)
@@ -368,8 +368,8 @@ fn parts(value: f64) -> Option<(i64, i32)> {
     let fraction = (bits & ((1 << 52) - 1)) as i64;
     let (integer, exponent) = match field {
         0x7ff => return None,
-        0 => (fraction, LEAST),
-        _ => (fraction | 1 << 52, field - 1 + LEAST),
+        0 => (fraction, MIN_EXPONENT),
+        _ => (fraction | 1 << 52, field - 1 + MIN_EXPONENT),
     };
     Some((if value.is_sign_negative() { -integer } else { integer }, exponent))
 }
@@ -399,9 +399,9 @@ mod tests {
     #[test]
     fn few_bits_are_rounded_as_all_digits_are() {
         for kind in [FloatFormat::F16, FloatFormat::BF16] {
-            let greatest = (1u64 << kind.bits) - 1;
-            for last in kind.least - 3..=kind.most + 2 {
-                for integer in [0, 1, 2, 3, 37, 84, 85, greatest / 2, greatest - 1, greatest] {
+            let max = (1u64 << kind.bits) - 1;
+            for last in kind.min_exponent - 3..=kind.max_exponent + 2 {
+                for integer in [0, 1, 2, 3, 37, 84, 85, max / 2, max - 1, max] {
                     for part in [0.0, 0.25, 0.5, 0.75, 1.0 - 2f64.powi(-30)] {
                         check((integer as f64 + part) * power(last), kind);
                     }

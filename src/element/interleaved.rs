@@ -35,8 +35,8 @@ impl Interleaved {
         blank: [V; ABREAST],
         mut f: impl FnMut(usize, [V; ABREAST]),
     ) {
-        let most = self.sizes.iter().fold(0, |most, &size| most.max(size));
-        for first in (0..most).step_by(BLOCK) {
+        let longest = self.sizes.iter().fold(0, |longest, &size| longest.max(size));
+        for first in (0..longest).step_by(BLOCK) {
             let copies: [[T; BLOCK]; ABREAST];
             let blocks: [&[T; BLOCK]; ABREAST] = match self.blocks(values, first) {
                 Some(blocks) => blocks,
@@ -45,7 +45,7 @@ impl Interleaved {
                     from_fn(|run| &copies[run])
                 }
             };
-            let places = 0..BLOCK.min(most - first);
+            let places = 0..BLOCK.min(longest - first);
             for at in places {
                 let mut found = blank;
                 for run in 0..ABREAST {

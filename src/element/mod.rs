@@ -44,7 +44,7 @@ pub(crate) use factor::ProductFactor;
 pub(crate) use interleaved::{ABREAST, Interleaved, Known};
 pub use number::{DType, Number};
 pub(crate) use raw::{RawSlice, RawVec, by_raw};
-pub(crate) use slices::{Slices, greatest};
+pub(crate) use slices::{Slices, max_magnitude};
 pub(crate) use total::Accumulator;
 pub use unary::{ComplexElement, Magnitude, RealNumber, Signed};
 

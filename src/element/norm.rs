@@ -200,22 +200,22 @@ impl Saved for Squares {
     }
 }
 
-impl Saved for Greatest {
+impl Saved for MaxMagnitude {
     fn save(&self, bytes: &mut Vec<u8>) {
         Some(self.0).save(bytes);
     }
 
     fn load(bytes: &mut &[u8]) -> Option<Self> {
-        let greatest = Option::<f64>::load(bytes)??;
-        (!greatest.is_sign_negative()).then_some(Greatest(greatest))
+        let max_magnitude = Option::<f64>::load(bytes)??;
+        (!max_magnitude.is_sign_negative()).then_some(MaxMagnitude(max_magnitude))
     }
 }
 
 /// The largest magnitude so far; NaN once a value is NaN.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Greatest(pub(crate) f64);
+pub(crate) struct MaxMagnitude(pub(crate) f64);
 
-impl<T: ExactInF64> Accumulator<T> for Greatest {
+impl<T: ExactInF64> Accumulator<T> for MaxMagnitude {
     fn add(&mut self, value: T) {
         let magnitude = value.in_f64().abs();
         // `max` ignores NaN, so it is not used.
@@ -239,14 +239,14 @@ impl<T: ExactInF64> Accumulator<T> for Greatest {
     type Cell = f64;
 
     fn add_to(cell: &mut f64, value: T) -> bool {
-        let mut greatest = Greatest(*cell);
-        greatest.add(value);
-        *cell = greatest.0;
+        let mut max_magnitude = MaxMagnitude(*cell);
+        max_magnitude.add(value);
+        *cell = max_magnitude.0;
         true
     }
 
     fn join(cell: &mut f64, other: f64) -> bool {
-        <Greatest as Accumulator<f64>>::add_to(cell, other)
+        <MaxMagnitude as Accumulator<f64>>::add_to(cell, other)
     }
 
     fn add_cell(&mut self, cell: f64) {

@@ -22,14 +22,14 @@ pub(crate) struct Slices {
 }
 
 impl Slices {
-    /// Returns the conversion of values up to `greatest`, and a little more.
+    /// Returns the conversion of values up to `max_magnitude`, and a little more.
     ///
     /// The integers leave `free` of 51 bits free. Sums of 2<sup>12+`free`</sup> integers fit 63 bits; sums of
-    /// 2<sup>2+`free`</sup> integers are exact floats. Returns `None` if `greatest` is not finite or near the end of
+    /// 2<sup>2+`free`</sup> integers are exact floats. Returns `None` if `max_magnitude` is not finite or near the end of
     /// the range.
     #[inline(always)]
-    pub(crate) fn new(greatest: f64, free: i32) -> Option<Self> {
-        let exponent = ((greatest.to_bits() >> 52 & 0x7ff) as i32 - 1022).max(EXPONENTS.0);
+    pub(crate) fn new(max_magnitude: f64, free: i32) -> Option<Self> {
+        let exponent = ((max_magnitude.to_bits() >> 52 & 0x7ff) as i32 - 1022).max(EXPONENTS.0);
         let high = exponent - BITS + free;
         let units = [power(high), power(high - BITS - 1 + free)];
         // The factor 1.5 keeps the exponent of the shift constant for values of both signs.
@@ -80,8 +80,10 @@ fn rounded(value: f64, shift: f64) -> (f64, i64) {
 ///
 /// Magnitudes have the order of their bits, so SIMD can compute the maximum of the bits.
 #[inline(always)]
-pub(crate) fn greatest(values: impl Iterator<Item = f64>) -> f64 {
-    f64::from_bits(values.fold(0, |greatest, value| greatest.max(value.abs().to_bits().cast_signed())).cast_unsigned())
+pub(crate) fn max_magnitude(values: impl Iterator<Item = f64>) -> f64 {
+    f64::from_bits(
+        values.fold(0, |max_magnitude, value| max_magnitude.max(value.abs().to_bits().cast_signed())).cast_unsigned(),
+    )
 }
 
 #[cfg(test)]
@@ -100,22 +102,28 @@ mod tests {
     fn integers_are_the_whole_value_or_say_no() {
         for exponent in [-799, -300, 0, 52, 800] {
             for free in [0, 4, 7, 12, 16] {
-                let greatest = power(exponent) * 0.999;
-                let slices = Slices::new(greatest, free).unwrap();
+                let max_magnitude = power(exponent) * 0.999;
+                let slices = Slices::new(max_magnitude, free).unwrap();
                 let last = slices.units[1];
-                for value in
-                    [greatest, power(exponent), last, last * 3.0, slices.units[0] * 0.5, greatest * 1e-7 - last]
-                        .into_iter()
-                        .flat_map(|value| [value, -value])
+                for value in [
+                    max_magnitude,
+                    power(exponent),
+                    last,
+                    last * 3.0,
+                    slices.units[0] * 0.5,
+                    max_magnitude * 1e-7 - last,
+                ]
+                .into_iter()
+                .flat_map(|value| [value, -value])
                 {
                     let ([high, low], is_whole) = slices.of(value);
                     let found = exactly(slices.pairs([high, low]).into_iter().flatten());
                     assert!(high.unsigned_abs() <= 1 << (BITS - free) && low.unsigned_abs() <= 1 << (BITS - free));
-                    assert_eq!(found == value, is_whole, "{value:e} of {greatest:e}");
-                    assert!(is_whole || value.abs() < greatest * 1e-6);
+                    assert_eq!(found == value, is_whole, "{value:e} of {max_magnitude:e}");
+                    assert!(is_whole || value.abs() < max_magnitude * 1e-6);
                 }
                 for value in [last * 0.5, last * 1.5, power(exponent) * 1.001, f64::MAX, f64::INFINITY, f64::NAN] {
-                    assert!(!slices.of(value).1 && !slices.of(-value).1, "{value:e} of {greatest:e}");
+                    assert!(!slices.of(value).1 && !slices.of(-value).1, "{value:e} of {max_magnitude:e}");
                 }
             }
         }
@@ -129,8 +137,8 @@ mod tests {
         for value in [f64::MAX, f64::INFINITY, f64::NAN, 1e300] {
             assert!(Slices::new(value, 4).is_none());
         }
-        assert_eq!(greatest([1.0, -3.0, 2.0].into_iter()), 3.0);
-        assert!(greatest([1.0, f64::NAN, f64::INFINITY].into_iter()).is_nan());
+        assert_eq!(max_magnitude([1.0, -3.0, 2.0].into_iter()), 3.0);
+        assert!(max_magnitude([1.0, f64::NAN, f64::INFINITY].into_iter()).is_nan());
     }
 
     /// The maximum number of values for the free bits, with the maximum magnitude.

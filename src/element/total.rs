@@ -156,7 +156,7 @@ struct Rest {
 type Floats = SmallVec<[f64; 4]>;
 
 /// The maximum number of such floats; all digits take twice the memory.
-const MOST_FLOATS: usize = 32;
+const MAX_FLOATS: usize = 32;
 
 /// The number of values added in parallel lanes.
 const LANES: usize = 16;
@@ -190,7 +190,7 @@ impl FloatTotal {
         let lost = add_to_pair(&mut pair, value);
         let is_finite = pair.iter().chain([&lost]).all(|float| float.is_finite());
         let rest = self.rest.get_or_insert_default();
-        if !is_finite || rest.all.is_some() || rest.few.len() >= MOST_FLOATS {
+        if !is_finite || rest.all.is_some() || rest.few.len() >= MAX_FLOATS {
             return false;
         }
         let last = rest.few.iter_mut().fold(lost, |lost, float| {

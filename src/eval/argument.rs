@@ -180,8 +180,8 @@ fn no_pairs<T>(at: &Range<usize>) -> Found<T> {
 
 /// Returns the error for an argument that is not an integer in the range of type `T`.
 pub(super) fn no_integer<T: TryFrom<i128>, R>(found: &str, at: &Range<usize>) -> Found<R> {
-    let least = if T::try_from(-1).is_ok() { "" } else { " of at least 0" };
-    wrong(at, format!("expected an integer{least}, found {found}"))
+    let min = if T::try_from(-1).is_ok() { "" } else { " of at least 0" };
+    wrong(at, format!("expected an integer{min}, found {found}"))
 }
 
 /// Returns an argument as a number, if it is a number.

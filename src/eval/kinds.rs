@@ -14,7 +14,7 @@ use crate::lazy::expression::OrderedStep;
 use crate::pattern::Format;
 
 /// The largest number of elements of a small array.
-const MOST: usize = 1 << 12;
+const MAX_SMALL: usize = 1 << 12;
 
 /// Small values of the steps so far, which have the kinds of the steps.
 pub(super) struct Kinds<'a> {
@@ -72,7 +72,7 @@ fn small_shape(shape: &Shape) -> Shape {
 
 /// Returns an array of ones with the element type of a value, if the array is small.
 fn ones(like: &AnyValue, shape: &Shape) -> Option<AnyValue> {
-    let size = usize::try_from(shape.wide_size()).ok().filter(|&size| size <= MOST)?;
+    let size = usize::try_from(shape.wide_size()).ok().filter(|&size| size <= MAX_SMALL)?;
     let elements = vec![Number::Integer(1); size];
     AnyArray::of_all(like.dtype(), shape, &elements).ok().map(AnyValue::Array)
 }

@@ -24,7 +24,7 @@ use crate::ops::{OpSpec, ParameterKind, op};
 type Found<T> = Result<T, Fault>;
 
 /// The largest number of steps of one gradient.
-const MOST: usize = 10_000;
+const MAX_STEPS: usize = 10_000;
 
 /// The largest number of steps that all gradients of a text visit together.
 const VISITED: usize = 5_000_000;
@@ -248,7 +248,9 @@ impl<'a> Lowering<'a> {
         match &self.found[id] {
             Low::Number(number) => match number.integer() {
                 Some(integer) => Ok(integer),
-                None => wrong(&self.nodes[id].at, format!("expected an integer as index, found {}", number.source_text())),
+                None => {
+                    wrong(&self.nodes[id].at, format!("expected an integer as index, found {}", number.source_text()))
+                }
             },
             other => wrong(&self.nodes[id].at, format!("expected an integer as index, found {}", other.kind())),
         }
@@ -324,8 +326,8 @@ impl<'a> Lowering<'a> {
         let Some(found) = found else { return wrong(at, "this is not differentiable") };
         let count = expression::numbers(&found, &|_| false).len();
         self.visited += count;
-        if count > MOST {
-            return wrong(at, format!("this gradient has more than {MOST} steps"));
+        if count > MAX_STEPS {
+            return wrong(at, format!("this gradient has more than {MAX_STEPS} steps"));
         }
         keep_place(&mut self.places, &found, at);
         Ok(Low::Step(found))

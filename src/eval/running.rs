@@ -254,7 +254,8 @@ impl<'a> Running<'a> {
         match number.as_ref().and_then(|number| T::try_from(number.integer()?).ok()) {
             Some(integer) => Ok(integer),
             None => {
-                let found = number.map_or_else(|| self.kind(self.arg(parameter)).to_string(), |number| number.source_text());
+                let found =
+                    number.map_or_else(|| self.kind(self.arg(parameter)).to_string(), |number| number.source_text());
                 no_integer::<T, T>(&found, &self.at_of(parameter))
             }
         }

@@ -17,13 +17,13 @@ pub(super) const NAME: &str = ".lacuna-";
 pub(super) const FILE: &str = ".tmp";
 
 /// The number of names to try for one file. Other processes use the other names, or left them on systems without locks.
-const MOST_NAMES: usize = 1 << 16;
+const MAX_NAMES: usize = 1 << 16;
 
 /// The average number of folder entries to check per written file.
 const LOOKS: usize = 64;
 
 /// The maximum number of folders whose entries are counted.
-const MOST_FOLDERS: usize = 1 << 10;
+const MAX_FOLDERS: usize = 1 << 10;
 
 /// A temporary file, which is removed unless it replaces its target.
 #[derive(Debug)]
@@ -58,7 +58,7 @@ pub(super) fn create(folder: &Path, ending: &str, private: bool) -> Result<(Repl
     if private {
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     }
-    for _ in 0..MOST_NAMES {
+    for _ in 0..MAX_NAMES {
         let number = NAMES.fetch_add(1, Ordering::Relaxed);
         let path = folder.join(format!("{NAME}{}-{number}{ending}", std::process::id()));
         match temporary::create(&path, || locks::create(&path, &options)) {
@@ -68,7 +68,7 @@ pub(super) fn create(folder: &Path, ending: &str, private: bool) -> Result<(Repl
             Err(error) => return Err(error.into()),
         }
     }
-    let why = format!("the folder has {MOST_NAMES} temporary files; remove those named {NAME}*{ending}");
+    let why = format!("the folder has {MAX_NAMES} temporary files; remove those named {NAME}*{ending}");
     Err(std::io::Error::new(ErrorKind::AlreadyExists, why).into())
 }
 
@@ -82,7 +82,7 @@ pub(super) fn remove_some_left(folder: &Path) {
         Some(files @ 1..) => *files -= 1,
         _ => {
             let looked = remove_left(folder, FILE, |_| ());
-            if to_go.len() >= MOST_FOLDERS {
+            if to_go.len() >= MAX_FOLDERS {
                 to_go.clear();
             }
             to_go.insert(folder.into(), looked / LOOKS);

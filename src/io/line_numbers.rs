@@ -4,7 +4,7 @@ use crate::base::error::Error;
 use crate::io::lines::at_line;
 
 /// The maximum number of runs that are kept: a megabyte.
-const MOST_RUNS: usize = 1 << 16;
+const MAX_RUNS: usize = 1 << 16;
 
 /// The lines of entries, as runs of entries on consecutive lines. A run is its first entry and the distance from the
 /// entry's index to its line, modulo 2^64. The distance is negative if several entries are on one line.
@@ -37,7 +37,7 @@ impl LineNumbers {
 
     #[cold]
     fn begin_run(&mut self, entry: usize, ahead: u64) {
-        match self.runs.len() < MOST_RUNS {
+        match self.runs.len() < MAX_RUNS {
             true => self.runs.push((entry, ahead)),
             false => self.is_lost = true,
         }

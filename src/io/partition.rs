@@ -206,8 +206,8 @@ impl PartitionWriter<'_> {
         }
         let mut found = Vec::new();
         for (pile, group) in piles.iter().zip(groups) {
-            let most = self.waiting.saturating_mul(FILES) / self.records.width() * self.records.width();
-            found.extend(self.partition(&mut pile.pieces(most), group)?);
+            let max_len = self.waiting.saturating_mul(FILES) / self.records.width() * self.records.width();
+            found.extend(self.partition(&mut pile.pieces(max_len), group)?);
             fs::remove_file(&pile.path).map_err(|error| Error::from(error).in_file(&pile.path))?;
         }
         Ok(found)
@@ -267,11 +267,11 @@ impl RecordFile {
         self.piece(&mut None, self.bytes).map_err(|error| error.in_file(&self.path))
     }
 
-    /// Returns the records of the file, at most `most` bytes at a time.
-    fn pieces(&self, most: usize) -> impl Iterator<Item = Result<Vec<u8>>> {
+    /// Returns the records of the file, at most `max_len` bytes at a time.
+    fn pieces(&self, max_len: usize) -> impl Iterator<Item = Result<Vec<u8>>> {
         let (mut file, mut left) = (None, self.bytes);
         std::iter::from_fn(move || {
-            let next = left.min(most);
+            let next = left.min(max_len);
             left -= next;
             (next > 0).then(|| self.piece(&mut file, next).map_err(|error| error.in_file(&self.path)))
         })

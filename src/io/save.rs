@@ -183,7 +183,7 @@ fn keep_access(file: &File, before: &Metadata) -> Result<()> {
 }
 
 /// The maximum number of links that are followed one after another, as in Linux.
-const MOST_LINKS: usize = 40;
+const MAX_LINKS: usize = 40;
 
 /// Returns the file that a path leads to through links, including links to a missing file.
 fn target_of(path: &Path) -> PathBuf {
@@ -191,7 +191,7 @@ fn target_of(path: &Path) -> PathBuf {
         let link = fs::read_link(path).ok()?;
         Some(path.parent().map_or(link.clone(), |folder| folder.join(&link)))
     };
-    let followed = || iter::successors(Some(path.to_path_buf()), behind).take(MOST_LINKS + 1).last();
+    let followed = || iter::successors(Some(path.to_path_buf()), behind).take(MAX_LINKS + 1).last();
     fs::canonicalize(path).ok().or_else(followed).unwrap_or_default()
 }
 

@@ -217,9 +217,8 @@ impl Source for Scanned {
     fn weights_in(&self, ranges: &[Range<usize>], axis: usize, bins: &Bins) -> Result<Vec<u64>> {
         let (mut weights, each) = (alloc::zeros::<u64>(bins.count())?, self.entry_bytes());
         // Entries between two bounds are assumed to be evenly distributed.
-        let mut add = |[least, greatest]: [u64; 2], entries: u64| {
-            let (first, end) =
-                (least.max(bins.span.start as u64), greatest.min((bins.span.end as u64).wrapping_sub(1)));
+        let mut add = |[min, max]: [u64; 2], entries: u64| {
+            let (first, end) = (min.max(bins.span.start as u64), max.min((bins.span.end as u64).wrapping_sub(1)));
             if let (true, Some(first), Some(last)) = (first <= end, bins.of(first as usize), bins.of(end as usize)) {
                 let bytes = entries.saturating_mul(each).div_ceil((last - first + 1) as u64);
                 weights[first..=last].iter_mut().for_each(|weight| *weight = weight.saturating_add(bytes));

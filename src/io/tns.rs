@@ -7,7 +7,7 @@ use crate::base::shape::Shape;
 use crate::element::{DType, Number};
 use crate::io::entries::{Listing, TextFile, TextTensor};
 use crate::io::fields::{Fields, LineResult, Scan};
-use crate::io::limits::MOST_AXES;
+use crate::io::limits::MAX_AXES;
 use crate::io::lines::{TextLines, at_line};
 use crate::io::options::ReadOptions;
 use crate::io::print::write_entries;
@@ -102,8 +102,8 @@ impl TnsHeader {
     /// count something else.
     fn of_entry(shape: Option<Shape>, is_asked: bool, words: usize) -> LineResult<TnsHeader> {
         let rank = shape.as_ref().map_or(words - 1, |shape| shape.rank());
-        if rank > MOST_AXES {
-            return Err(format!("{rank} axes are more than {MOST_AXES}"));
+        if rank > MAX_AXES {
+            return Err(format!("{rank} axes are more than {MAX_AXES}"));
         }
         if words == rank && !is_asked {
             return Err(format!(
@@ -123,8 +123,8 @@ impl TnsHeader {
             lines.unread();
         }
         let rank = header_counts(lines, 1, "the number of axes")?[0];
-        if rank > MOST_AXES {
-            return Err(lines.error(format!("{rank} axes are more than {MOST_AXES}")));
+        if rank > MAX_AXES {
+            return Err(lines.error(format!("{rank} axes are more than {MAX_AXES}")));
         }
         let lengths = header_counts(lines, rank, "a length")?;
         let declared = if is_named { Some(header_counts(lines, 1, "the number of entries")?[0]) } else { None };
@@ -144,10 +144,10 @@ fn shape_comment(mut fields: Fields<'_>) -> Option<Shape> {
         return None;
     }
     let mut lengths = Vec::new();
-    while fields.clone().next().is_some() && lengths.len() <= MOST_AXES {
+    while fields.clone().next().is_some() && lengths.len() <= MAX_AXES {
         lengths.push(fields.count("a length").ok()?);
     }
-    (lengths.len() <= MOST_AXES).then(|| lengths.into())
+    (lengths.len() <= MAX_AXES).then(|| lengths.into())
 }
 
 /// Reads the next line of a header, which has exactly `count` numbers.
@@ -183,7 +183,7 @@ impl<R: BufRead> TensorBody<'_, R> {
             true => Ok(T::ONE),
             false => value(fields),
         })?;
-        let shape = self.header.shape.take().unwrap_or_else(|| entries.coords.least_shape());
+        let shape = self.header.shape.take().unwrap_or_else(|| entries.coords.bounding_shape());
         entries.note_unfit(options.dtype, |_, entry| entry);
         entries.into_text(shape, options.duplicates, |error| error)
     }
@@ -200,11 +200,11 @@ pub(crate) fn write(writer: &mut dyn Write, pattern: &AnyPattern, values: &dyn F
         return Err(Error::NotRepresentable { format: ".tns", what, instead: "write .npz" });
     }
     let shape = pattern.shape();
-    if shape.rank() > MOST_AXES {
+    if shape.rank() > MAX_AXES {
         let what = format!("{} axes", shape.rank());
         return Err(Error::NotRepresentable { format: ".tns", what, instead: "reshape it to at most 64" });
     }
-    if shape.rank() == 0 || pattern.nnz() == 0 || least_lengths(pattern) != **shape {
+    if shape.rank() == 0 || pattern.nnz() == 0 || bounding_lengths(pattern) != **shape {
         let lengths: String = shape.iter().map(|length| format!(" {length}")).collect();
         writeln!(writer, "# shape:{lengths}")?;
     }
@@ -212,7 +212,7 @@ pub(crate) fn write(writer: &mut dyn Write, pattern: &AnyPattern, values: &dyn F
 }
 
 /// Returns the smallest lengths of axes that fit the entries.
-fn least_lengths(pattern: &AnyPattern) -> Vec<usize> {
+fn bounding_lengths(pattern: &AnyPattern) -> Vec<usize> {
     let mut lengths = vec![0; pattern.shape().rank()];
     pattern.walk_range(0..pattern.nnz(), &mut |_, coords| {
         lengths.iter_mut().zip(coords).for_each(|(length, &coord)| *length = (coord + 1).max(*length));

@@ -10,14 +10,14 @@ use crate::kernels::group::Unstored;
 use crate::kernels::holistic::Group;
 
 /// Returns whether `value` is preferred to `found`: -0.0 is less than +0.0. Neither is NaN.
-pub(crate) fn is_beyond<const GREATEST: bool, T: Real>(value: T, found: T) -> bool {
-    let (less, more) = if GREATEST { (found, value) } else { (value, found) };
+pub(crate) fn is_beyond<const IS_MAX: bool, T: Real>(value: T, found: T) -> bool {
+    let (less, more) = if IS_MAX { (found, value) } else { (value, found) };
     less < more || (less == more && !less.same(more) && more.same(more.as_implicit()))
 }
 
 /// Returns the preferred value: a NaN before all numbers, and `found` if both are equal.
-pub(crate) fn beyond<const GREATEST: bool, T: Real>(value: T, found: T) -> T {
-    if found.isnan() || !(value.isnan() || is_beyond::<GREATEST, T>(value, found)) { found } else { value }
+pub(crate) fn beyond<const IS_MAX: bool, T: Real>(value: T, found: T) -> T {
+    if found.isnan() || !(value.isnan() || is_beyond::<IS_MAX, T>(value, found)) { found } else { value }
 }
 
 /// The number of values compared at once.
@@ -26,13 +26,13 @@ const LANES: usize = 16;
 /// Returns the extreme of some values, or `None` without a value. Returns a NaN if one exists and NaN is not skipped.
 ///
 /// Comparisons treat zeros of both signs as equal. Their signs are read only if the extreme is a zero.
-pub(crate) fn extreme<const GREATEST: bool, T: Real>(values: &[T], skips_nan: bool) -> Option<T> {
+pub(crate) fn extreme<const IS_MAX: bool, T: Real>(values: &[T], skips_nan: bool) -> Option<T> {
     let mut numbers = values.iter().copied().filter(|value| !(skips_nan && value.isnan()));
     let first = numbers.next()?;
     // Comparisons with NaN are false, so a NaN after `first` is never found; `has_nan` reports it.
     let (found, has_nan) = in_wide_vectors(
         #[inline(always)]
-        || beyond_all::<GREATEST, T>(values, first),
+        || beyond_all::<IS_MAX, T>(values, first),
     );
     if has_nan && !skips_nan {
         return values.iter().copied().find(|value| value.isnan());
@@ -42,18 +42,18 @@ pub(crate) fn extreme<const GREATEST: bool, T: Real>(values: &[T], skips_nan: bo
     }
     // Only zeros are equal to `found` here. The second pass chooses the sign.
     let zeros = values.iter().copied().filter(|&value| value == found);
-    zeros.reduce(|found, zero| if is_beyond::<GREATEST, T>(zero, found) { zero } else { found })
+    zeros.reduce(|found, zero| if is_beyond::<IS_MAX, T>(zero, found) { zero } else { found })
 }
 
 /// Returns [`extreme`] of many values, with several threads if this pays off.
-pub(crate) fn extreme_of_many<const GREATEST: bool, T: Real>(values: &[T], skips_nan: bool) -> Option<T> {
+pub(crate) fn extreme_of_many<const IS_MAX: bool, T: Real>(values: &[T], skips_nan: bool) -> Option<T> {
     if !threads::are_shared(values.len(), PICOSECONDS) {
-        return extreme::<GREATEST, T>(values, skips_nan);
+        return extreme::<IS_MAX, T>(values, skips_nan);
     }
-    let part = |part: Range<usize>| extreme::<GREATEST, T>(&values[part], skips_nan);
+    let part = |part: Range<usize>| extreme::<IS_MAX, T>(&values[part], skips_nan);
     let parts = threads::map_parts(values.len(), PICOSECONDS, 0, part).into_iter().flatten();
     // `beyond` is associative, so the result does not depend on the number of parts.
-    parts.reduce(|found, value| beyond::<GREATEST, T>(value, found))
+    parts.reduce(|found, value| beyond::<IS_MAX, T>(value, found))
 }
 
 /// Returns the index of the first value that passes a test. Several threads may search.
@@ -83,33 +83,31 @@ const PICOSECONDS: usize = 400;
 
 /// Returns the extreme of `first` and all values, up to the sign of a zero, and whether a value is NaN.
 #[inline(always)]
-fn beyond_all<const GREATEST: bool, T: Real>(values: &[T], first: T) -> (T, bool) {
+fn beyond_all<const IS_MAX: bool, T: Real>(values: &[T], first: T) -> (T, bool) {
     let (mut found, mut has_nan) = ([first; LANES], [false; LANES]);
     let (lanes, last) = values.as_chunks::<LANES>();
     // Invariant: `found[lane]` is the extreme of `first` and the values of this lane so far.
     for values in lanes {
         for lane in 0..LANES {
-            found[lane] = preferred::<GREATEST, T>(values[lane], found[lane]);
+            found[lane] = preferred::<IS_MAX, T>(values[lane], found[lane]);
             has_nan[lane] |= values[lane].isnan();
         }
     }
-    let found = found
-        .into_iter()
-        .chain(last.iter().copied())
-        .fold(first, |found, value| preferred::<GREATEST, T>(value, found));
+    let found =
+        found.into_iter().chain(last.iter().copied()).fold(first, |found, value| preferred::<IS_MAX, T>(value, found));
     (found, has_nan.contains(&true) || last.iter().any(|value| value.isnan()))
 }
 
 #[inline(always)]
-fn preferred<const GREATEST: bool, T: Real>(value: T, found: T) -> T {
-    if if GREATEST { value > found } else { value < found } { value } else { found }
+fn preferred<const IS_MAX: bool, T: Real>(value: T, found: T) -> T {
+    if if IS_MAX { value > found } else { value < found } { value } else { found }
 }
 
 /// Returns the extremes of runs of values and their unstored positions, with the first entry of each extreme.
 ///
 /// A result is known if the run has no NaN and the extreme is beyond the fill.
 #[inline(always)]
-pub(crate) fn extremes_interleaved<const GREATEST: bool, T: Real>(
+pub(crate) fn extremes_interleaved<const IS_MAX: bool, T: Real>(
     values: &[T],
     runs: &Interleaved,
     unstored: &Unstored<T>,
@@ -128,7 +126,7 @@ pub(crate) fn extremes_interleaved<const GREATEST: bool, T: Real>(
         |place, values| {
             for run in 0..ABREAST {
                 // The comparison is strict, so `places` keeps the first position of the extreme.
-                let is_beyond = if GREATEST { values[run] > found[run] } else { values[run] < found[run] };
+                let is_beyond = if IS_MAX { values[run] > found[run] } else { values[run] < found[run] };
                 found[run] = if is_beyond { values[run] } else { found[run] };
                 places[run] = if is_beyond { place } else { places[run] };
                 has_nan[run] |= values[run].isnan();
@@ -140,7 +138,7 @@ pub(crate) fn extremes_interleaved<const GREATEST: bool, T: Real>(
         // A fill equal to the extreme may precede it in the group. Only a strictly better extreme is known.
         let beats_fill = match unstored.fill {
             Some(fill) if unstored.count(runs.sizes[run]) > 0 => {
-                if GREATEST {
+                if IS_MAX {
                     found[run] > fill
                 } else {
                     found[run] < fill
@@ -157,17 +155,17 @@ pub(crate) fn extremes_interleaved<const GREATEST: bool, T: Real>(
 impl<T: Real> Group<'_, T> {
     /// Returns the position of the first NaN, otherwise of the first element equal to the extreme. `None` without an
     /// element.
-    pub(crate) fn extreme_position(&self, is_greatest: bool, skips_nan: bool) -> Option<u64> {
+    pub(crate) fn extreme_position(&self, is_max: bool, skips_nan: bool) -> Option<u64> {
         // The fill competes only if the group has unstored positions.
         let fill = self
             .unstored
             .fill
             .filter(|fill| self.unstored.count(self.stored.len()) > 0 && !(skips_nan && fill.isnan()));
-        let stored = match is_greatest {
+        let stored = match is_max {
             true => extreme_of_many::<true, T>(self.stored, skips_nan),
             false => extreme_of_many::<false, T>(self.stored, skips_nan),
         };
-        let preferred: fn(T, T) -> T = if is_greatest { preferred::<true, T> } else { preferred::<false, T> };
+        let preferred: fn(T, T) -> T = if is_max { preferred::<true, T> } else { preferred::<false, T> };
         let both = [stored, fill].into_iter().flatten();
         let found = both.reduce(|a, b| if b.isnan() { b } else { preferred(b, a) })?;
         let is_found = |value: T| value == found || (found.isnan() && value.isnan());

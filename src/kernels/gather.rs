@@ -166,7 +166,7 @@ pub(crate) struct StepPositions {
     /// A multiple is recognized by a product and a rotation. A division would take ten times as long.
     inverse: u64,
     twos: u32,
-    most: u64,
+    max_quotient: u64,
 }
 
 impl StepPositions {
@@ -176,11 +176,11 @@ impl StepPositions {
         // Each Newton iteration doubles the correct bits. An odd number is its own inverse modulo 8, so 3 bits become
         // 96.
         let inverse = (0..5).fold(odd, |inverse, _| inverse.wrapping_mul(2u64.wrapping_sub(odd.wrapping_mul(inverse))));
-        StepPositions { first, end, inverse, twos, most: u64::MAX / step as u64 }
+        StepPositions { first, end, inverse, twos, max_quotient: u64::MAX / step as u64 }
     }
 
     /// Returns the distance from `first` divided by the step. A distance that is not a multiple of the step returns
-    /// more than `most`.
+    /// more than `max_quotient`.
     fn quotient(&self, coord: usize) -> u64 {
         (coord.wrapping_sub(self.first) as u64).wrapping_mul(self.inverse).rotate_right(self.twos)
     }
@@ -193,14 +193,14 @@ impl StepPositions {
     /// Clears the marks of coordinates that are not among the positions.
     pub(crate) fn mark<I: Index>(&self, coords: &[I], marks: &mut [bool]) {
         let StepPositions { first, end, .. } = *self;
-        // `most` is `u64::MAX` only for step 1. Then the range test is enough.
-        if self.most == u64::MAX {
+        // `max_quotient` is `u64::MAX` only for step 1. Then the range test is enough.
+        if self.max_quotient == u64::MAX {
             let inside = |coord: usize| (first <= coord) & (coord < end);
             marks.iter_mut().zip(coords).for_each(|(mark, coord)| *mark &= inside(coord.to_usize()));
             return;
         }
         // A coordinate before `first` wraps around. The range test rejects it, whatever its quotient is.
-        let inside = |coord: usize| (first <= coord) & (coord < end) & (self.quotient(coord) <= self.most);
+        let inside = |coord: usize| (first <= coord) & (coord < end) & (self.quotient(coord) <= self.max_quotient);
         marks.iter_mut().zip(coords).for_each(|(mark, coord)| *mark &= inside(coord.to_usize()));
     }
 }

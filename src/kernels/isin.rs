@@ -167,8 +167,8 @@ impl Span {
     pub(crate) fn of<T: Element>(members: &[T]) -> Option<Span> {
         T::ZERO.to_integer()?;
         let smallest = members.iter().copied().reduce(|a, b| a.smaller(b).unwrap_or(a));
-        let greatest = members.iter().copied().reduce(|a, b| a.greater(b).unwrap_or(a));
-        let Some((minimum, maximum)) = smallest.and_then(T::to_integer).zip(greatest.and_then(T::to_integer)) else {
+        let max = members.iter().copied().reduce(|a, b| a.greater(b).unwrap_or(a));
+        let Some((minimum, maximum)) = smallest.and_then(T::to_integer).zip(max.and_then(T::to_integer)) else {
             return Some(Span { minimum: 0, bits: 0 });
         };
         Some(Span { minimum, bits: (maximum - minimum) as u128 + 1 })

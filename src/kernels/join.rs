@@ -70,11 +70,11 @@ struct ResultSlots {
 impl ResultSlots {
     fn new(parts: &[Ranges], keep: Keep) -> Self {
         let mut end = 0;
-        let most = |(left, right): &Ranges| {
-            end += keep.most(left.len(), right.len());
+        let max_entries = |(left, right): &Ranges| {
+            end += keep.max_entries(left.len(), right.len());
             end
         };
-        ResultSlots { ends: parts.iter().map(most).collect() }
+        ResultSlots { ends: parts.iter().map(max_entries).collect() }
     }
 
     fn total(&self) -> usize {

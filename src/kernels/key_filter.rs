@@ -41,22 +41,22 @@ pub(crate) struct Filter {
     /// The shift that leaves the index of the word of a hash.
     shift: u32,
     /// The largest number of values of a block that should pass.
-    most: usize,
+    max_passed: usize,
 }
 
 impl Filter {
     /// Returns the filter of a set if it pays off for these values. Returns `None` if its allocation fails.
     pub(crate) fn before<T: Element>(keys: &KeySet<T>, values: &[T]) -> Option<Filter> {
-        let few = if keys.is_large() { 0 } else { keys.most().saturating_mul(VALUES_A_KEY) };
-        let is_cheap = values.len() >= MANY_VALUES.max(keys.most()).max(few);
+        let few = if keys.is_large() { 0 } else { keys.max_keys().saturating_mul(VALUES_A_KEY) };
+        let is_cheap = values.len() >= MANY_VALUES.max(keys.max_keys()).max(few);
         (is_cheap && are_rare(keys, values)).then(|| Filter::new(keys).ok()).flatten()
     }
 
     fn new<T: Element>(keys: &KeySet<T>) -> Allocated<Filter> {
-        let words = (keys.most() * BITS_A_KEY / 64).next_power_of_two().max(2);
+        let words = (keys.max_keys() * BITS_A_KEY / 64).next_power_of_two().max(2);
         // Allows for the 2 % of other values that pass.
-        let most = (RARE[usize::from(keys.is_large())] + 3) * BLOCK / SAMPLE;
-        let mut filter = Filter { words: alloc::zeros(words)?, shift: 64 - words.trailing_zeros(), most };
+        let max_passed = (RARE[usize::from(keys.is_large())] + 3) * BLOCK / SAMPLE;
+        let mut filter = Filter { words: alloc::zeros(words)?, shift: 64 - words.trailing_zeros(), max_passed };
         for key in keys.iter() {
             let hash = hash(key);
             let [one, other] = filter.bits(hash);
@@ -89,7 +89,7 @@ impl Filter {
             keys.answer_some(values, &passed[..count], answers);
             // A value that did not pass has the answer false, so one inversion is right for all.
             answers.iter_mut().for_each(|answer| *answer ^= invert);
-            pause = if count > self.most { PAUSE } else { 0 };
+            pause = if count > self.max_passed { PAUSE } else { 0 };
         }
     }
 
@@ -109,9 +109,9 @@ impl Filter {
 
 /// Returns whether few values of a sample are in the set.
 fn are_rare<T: Element>(keys: &KeySet<T>, values: &[T]) -> bool {
-    let (most, keys) = (RARE[usize::from(keys.is_large())], keys.questions());
+    let (max_passed, keys) = (RARE[usize::from(keys.is_large())], keys.questions());
     let some = values.iter().step_by((values.len() / SAMPLE).max(1)).take(SAMPLE);
-    some.filter(|&&value| keys.contains(value)).count() <= most
+    some.filter(|&&value| keys.contains(value)).count() <= max_passed
 }
 
 /// Writes the positions of true answers, which are mostly few. Returns their number.
@@ -210,7 +210,7 @@ mod tests {
     fn filters_of(members: &[i64]) {
         let set = KeySet::new(members).unwrap().unwrap();
         let is_filtered = |values: Vec<i64>| Filter::before(&set, &values).is_some();
-        let many = (set.most() * if set.is_large() { 1 } else { VALUES_A_KEY }).max(MANY_VALUES) as i64;
+        let many = (set.max_keys() * if set.is_large() { 1 } else { VALUES_A_KEY }).max(MANY_VALUES) as i64;
         assert!(is_filtered((0..many).map(|number| -number - 1).collect()));
         assert!(!is_filtered((0..many - 1).map(|number| -number - 1).collect()));
         assert!(!is_filtered((0..many).map(|number| members[number as usize % members.len()]).collect()));

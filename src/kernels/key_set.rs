@@ -111,7 +111,7 @@ impl<T: Element> KeySet<T> {
     }
 
     /// Returns an upper bound of the number of keys.
-    pub(crate) fn most(&self) -> usize {
+    pub(crate) fn max_keys(&self) -> usize {
         self.lines * Self::LOAD + self.crowded.len()
     }
 

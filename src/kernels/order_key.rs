@@ -4,23 +4,23 @@ use crate::element::{Number, Real};
 
 /// Returns an integer that increases as a value is preferred more. NaN is above all values, or below all if skipped.
 #[inline(always)]
-pub(crate) fn key_of<const GREATEST: bool, const SKIPS_NAN: bool, T: Real>(value: T) -> i64 {
+pub(crate) fn key_of<const IS_MAX: bool, const SKIPS_NAN: bool, T: Real>(value: T) -> i64 {
     let key = match value.to_number() {
         // The smallest integer maps to `i64::MIN`. Types have at most 64 bits, so the difference fits.
-        Number::Integer(integer) => (integer - least_integer::<T>() + i128::from(i64::MIN)) as i64,
+        Number::Integer(integer) => (integer - min_integer::<T>() + i128::from(i64::MIN)) as i64,
         Number::Real(real) if real.is_nan() => return if SKIPS_NAN { i64::MIN } else { i64::MAX },
         Number::Real(real) => in_order(real.to_bits() as i64),
         Number::Complex(..) => i64::MIN,
     };
-    if GREATEST { key } else { !key }
+    if IS_MAX { key } else { !key }
 }
 
 /// Returns the value of a key, if it has one.
 #[inline(always)]
-pub(crate) fn of_key<const GREATEST: bool, const SKIPS_NAN: bool, T: Real>(key: i64) -> Option<T> {
-    let straight = if GREATEST { key } else { !key };
+pub(crate) fn of_key<const IS_MAX: bool, const SKIPS_NAN: bool, T: Real>(key: i64) -> Option<T> {
+    let straight = if IS_MAX { key } else { !key };
     T::from_number(match T::LOWEST.to_number() {
-        Number::Integer(least) => Number::Integer(i128::from(straight) - i128::from(i64::MIN) + least),
+        Number::Integer(min) => Number::Integer(i128::from(straight) - i128::from(i64::MIN) + min),
         Number::Real(_) if SKIPS_NAN && key == i64::MIN => return None,
         Number::Real(_) if key == i64::MAX => Number::Real(f64::NAN),
         Number::Real(_) => Number::Real(f64::from_bits(in_order(straight) as u64)),
@@ -36,6 +36,6 @@ fn in_order(bits: i64) -> i64 {
 }
 
 #[inline(always)]
-fn least_integer<T: Real>() -> i128 {
-    if let Number::Integer(least) = T::LOWEST.to_number() { least } else { 0 }
+fn min_integer<T: Real>() -> i128 {
+    if let Number::Integer(min) = T::LOWEST.to_number() { min } else { 0 }
 }

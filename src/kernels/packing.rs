@@ -29,11 +29,11 @@ impl BitField {
 
 /// Returns the number of bits of the largest coordinate per axis.
 fn widths<I: Index, A: AsRef<[I]>>(coords: &[A]) -> Few<u32> {
-    let greatest = |axis: &[I]| axis.iter().fold(I::default(), |greatest, &coord| greatest.max(coord));
+    let largest = |axis: &[I]| axis.iter().fold(I::default(), |largest, &coord| largest.max(coord));
     let width = |axis: &A| {
         let axis = axis.as_ref();
-        let parts = threads::map_parts(axis.len(), 300, 0, |range| greatest(&axis[range]));
-        u64::BITS - (greatest(&parts).to_usize() as u64).leading_zeros()
+        let parts = threads::map_parts(axis.len(), 300, 0, |range| largest(&axis[range]));
+        u64::BITS - (largest(&parts).to_usize() as u64).leading_zeros()
     };
     coords.iter().map(width).collect()
 }

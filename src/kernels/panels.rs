@@ -9,7 +9,7 @@ const PANEL: usize = if cfg!(debug_assertions) { 1 << 7 } else { 1 << 22 };
 const LOOKUPS: usize = 4;
 
 /// The largest number of panels; with more, entries would be written to too many positions at once.
-const MOST: usize = 1 << 8;
+const MAX_PANELS: usize = 1 << 8;
 
 /// The number of entries processed together.
 const BLOCK: usize = 256;
@@ -40,8 +40,8 @@ impl TableSize {
     /// Returns the binary logarithm of the rows per panel, if panel order is faster for `count` entries.
     fn panel(self, count: usize) -> Option<u32> {
         let pays = self.rows.saturating_mul(self.bytes_of_row) >= 2 * PANEL && count / LOOKUPS >= self.rows;
-        // At least `rows / MOST` rows per panel, so there are at most `MOST` panels.
-        let rows = (PANEL / self.bytes_of_row.max(1)).max(self.rows.div_ceil(MOST)).max(1);
+        // At least `rows / MAX_PANELS` rows per panel, so there are at most `MAX_PANELS` panels.
+        let rows = (PANEL / self.bytes_of_row.max(1)).max(self.rows.div_ceil(MAX_PANELS)).max(1);
         (pays && u32::try_from(count).is_ok()).then(|| rows.next_power_of_two().ilog2())
     }
 

@@ -17,8 +17,8 @@ pub(crate) const BLOCK: usize = 1 << 10;
 /// Buckets have about 2^`BUCKET` entries, whose words fit the first-level cache.
 const BUCKET: u32 = 12;
 
-/// The maximum is 2^`MOST_BUCKETS` buckets; with more, address translation would cost more than buckets save.
-const MOST_BUCKETS: u32 = 12;
+/// The maximum is 2^`MAX_BUCKET_BITS` buckets; with more, address translation would cost more than buckets save.
+const MAX_BUCKET_BITS: u32 = 12;
 
 /// A larger bucket is scattered into buckets of its own. If most keys share their top bits, this costs one more
 /// parallel pass, and no bucket outgrows the second-level cache.
@@ -114,7 +114,7 @@ impl<T: Copy + Zeroable + Send + Sync> Buckets<T> {
         keys: &KeysFrom<'_>,
         item: impl Fn(usize) -> T + Sync,
     ) -> Allocated<Self> {
-        let wanted = (usize::BITS - count.leading_zeros()).saturating_sub(BUCKET).min(MOST_BUCKETS);
+        let wanted = (usize::BITS - count.leading_zeros()).saturating_sub(BUCKET).min(MAX_BUCKET_BITS);
         let low_bits = bits.saturating_sub(wanted).clamp(tag, u64::BITS - 1);
         // The top `bits - low_bits` bits select the bucket, so every key has a bucket.
         let buckets = 1 << (bits - low_bits);
@@ -330,8 +330,8 @@ mod tests {
 
     /// Sorts by all bits except the lowest `settled`.
     fn check_settled(keys: &[u64], settled: u32) {
-        let greatest = keys.iter().fold(0, |greatest, &key| key.max(greatest));
-        let bits = u64::BITS - greatest.leading_zeros();
+        let max = keys.iter().fold(0, |max, &key| key.max(max));
+        let bits = u64::BITS - max.leading_zeros();
         let write = |range: Range<usize>, from: u32, block: &mut [u64]| {
             // Bits that may be wrong are inverted.
             block.iter_mut().zip(&keys[range]).for_each(|(block, key)| *block = key ^ ((1 << from) - 1));

@@ -89,8 +89,8 @@ pub(crate) fn fold_cells<T: Element, F: Fold<T>>(
 ) -> Outcomes<Option<InCells<F::Out>>> {
     let count = lengths.iter().fold(1, |count: usize, &length| count.saturating_mul(length));
     // The other half of the memory is for growing accumulators.
-    let most = source.most() / 2;
-    let widest = (most / (size_of::<F::State>() + size_of::<usize>())).max(1);
+    let max_bytes = source.max_bytes() / 2;
+    let widest = (max_bytes / (size_of::<F::State>() + size_of::<usize>())).max(1);
     let (mut width, mut first, mut found) = (widest, 0, (Vec::new(), Vec::new()));
     while first < count {
         // Invariant: `found` has the results of all output elements before `first`, in order.
@@ -102,7 +102,7 @@ pub(crate) fn fold_cells<T: Element, F: Fold<T>>(
                 window.take(op, run[0], &values[start..start + run.len()]);
                 start += run.len();
                 // One output element always stays, so each pass makes progress.
-                if window.grown > most && window.states.len() > 1 {
+                if window.grown > max_bytes && window.states.len() > 1 {
                     window.halve(op);
                 }
             }
@@ -169,7 +169,7 @@ mod tests {
     struct Numbers {
         cells: Vec<usize>,
         values: Vec<i64>,
-        most: usize,
+        max_bytes: usize,
         passes: AtomicUsize,
     }
 
@@ -185,8 +185,8 @@ mod tests {
             Ok(true)
         }
 
-        fn most(&self) -> usize {
-            self.most
+        fn max_bytes(&self) -> usize {
+            self.max_bytes
         }
 
         fn picoseconds(&self) -> usize {
@@ -206,12 +206,13 @@ mod tests {
             (!mine.is_empty()).then_some((cell, 1000 * sum + 50))
         };
         let expected: InCells<i64> = (0..20).filter_map(of_cell).unzip();
-        for (most, least, greatest) in [(usize::MAX, 1, 1), (4000, 1, 1), (700, 2, 10), (60, 10, 20), (1, 20, 20)] {
-            let source = Numbers { cells: cells.clone(), values: values.clone(), most, passes: AtomicUsize::new(0) };
+        for (max_bytes, min, max) in [(usize::MAX, 1, 1), (4000, 1, 1), (700, 2, 10), (60, 10, 20), (1, 20, 20)] {
+            let source =
+                Numbers { cells: cells.clone(), values: values.clone(), max_bytes, passes: AtomicUsize::new(0) };
             let found = fold_cells(Growing, (&[0, 2], &[4, 5]), &source, &unstored).ok().flatten().unwrap();
-            assert_eq!(found, expected, "{most}");
+            assert_eq!(found, expected, "{max_bytes}");
             let passes = source.passes.into_inner();
-            assert!((least..=greatest).contains(&passes), "{passes} passes in {most} bytes");
+            assert!((min..=max).contains(&passes), "{passes} passes in {max_bytes} bytes");
         }
     }
 
@@ -220,7 +221,7 @@ mod tests {
     fn passes_are_wide_again_behind_cells_that_grow() {
         let cells: Vec<usize> = (0..20).collect();
         let values: Vec<i64> = cells.iter().map(|&cell| i64::from(cell < 4)).collect();
-        let source = Numbers { cells, values, most: 700, passes: AtomicUsize::new(0) };
+        let source = Numbers { cells, values, max_bytes: 700, passes: AtomicUsize::new(0) };
         let unstored = Unstored { fill: Some(0), extent: 1 };
         let (found, _) = fold_cells(Growing, (&[0, 2], &[4, 5]), &source, &unstored).ok().flatten().unwrap();
         assert_eq!((found.len(), source.passes.into_inner()), (20, 5));

@@ -343,8 +343,8 @@ impl SemiringOps {
 pub(crate) struct ElementOrder<T> {
     lesser: fn(T, T) -> T,
     greater: fn(T, T) -> T,
-    least: T,
-    greatest: T,
+    min: T,
+    max: T,
 }
 
 impl<T: Real> ElementOrder<T> {
@@ -354,8 +354,8 @@ impl<T: Real> ElementOrder<T> {
     }
 
     /// Returns the order of the elements between the bounds of a narrower integer type.
-    pub(crate) fn between(least: T, greatest: T) -> Self {
-        ElementOrder { lesser: minimum, greater: maximum, least, greatest }
+    pub(crate) fn between(min: T, max: T) -> Self {
+        ElementOrder { lesser: minimum, greater: maximum, min, max }
     }
 }
 
@@ -363,7 +363,7 @@ impl<T: Element> ElementOrder<T> {
     /// Returns whether the narrower type holds an integer; every float is held.
     fn holds(&self, term: T) -> bool {
         // Clamping changes only integers outside the bounds; floats pass the second test.
-        let kept = (self.greater)((self.lesser)(term, self.greatest), self.least);
+        let kept = (self.greater)((self.lesser)(term, self.max), self.min);
         kept.same(term) || term.to_integer().is_none()
     }
 }
@@ -424,8 +424,8 @@ impl<T: Ring> Semiring<T> for DynamicSemiring<T> {
     fn zero(self) -> T {
         // The minimum of no terms is the upper bound, the maximum of no terms is the lower bound.
         match (self.ways.add, self.order) {
-            (Adding::Min, Some(order)) => order.greatest,
-            (Adding::Max, Some(order)) => order.least,
+            (Adding::Min, Some(order)) => order.max,
+            (Adding::Max, Some(order)) => order.min,
             _ => T::ZERO,
         }
     }

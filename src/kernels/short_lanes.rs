@@ -3,7 +3,7 @@
 //! Each value becomes two integers ([`Slices`]), which are added up from the start of a block. The sum of a lane is the
 //! running sum at its end minus the running sum at its start. No branch depends on the length of a lane.
 
-use crate::element::{Slices, greatest};
+use crate::element::{Slices, max_magnitude};
 use crate::kernels::op::{Outcomes, Refused};
 
 /// The maximum number of entries per block; sums of this many integers are exact floats.
@@ -70,7 +70,7 @@ impl RunningSums {
     /// Adds up the integers of some values; returns `None` if the integers do not represent a value exactly.
     #[inline(always)]
     fn add<T: Copy>(&mut self, values: &[T], float: impl Fn(T) -> f64) -> Option<Slices> {
-        let slices = Slices::new(greatest(values.iter().map(|&value| float(value))), ROOM)?;
+        let slices = Slices::new(max_magnitude(values.iter().map(|&value| float(value))), ROOM)?;
         let sums = &mut self.before[1..=values.len()];
         let mut spilled = 0;
         // The values of this loop do not depend on each other, so it can use SIMD; the next loop forms running sums.

@@ -44,9 +44,9 @@ pub(crate) fn in_groups(
 /// Subtracts the maximum from the numbers, writes their exponentials to `scratch`, and returns the exact sum.
 fn exponentials(numbers: &mut [f64], scratch: &mut Vec<f64>) -> Allocated<f64> {
     // `f64::max` ignores NaN; the sum is NaN nevertheless.
-    let greatest = numbers.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let max = numbers.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     // Differences are at most 0 or NaN, so no exponential overflows.
-    numbers.iter_mut().for_each(|number| *number -= greatest);
+    numbers.iter_mut().for_each(|number| *number -= max);
     scratch.clear();
     alloc::reserve(scratch, numbers.len())?;
     scratch.extend(numbers.iter().map(|&number| exp(number)));

@@ -139,10 +139,10 @@ impl Meeting<'_> {
         })
     }
 
-    /// Returns the number of entries of the result, if it is at most `most`; the pattern is not stored.
+    /// Returns the number of entries of the result, if it is at most `limit`; the pattern is not stored.
     ///
     /// Counting stops above the limit, so a rejected product takes no longer than an accepted one.
-    pub(crate) fn count(&self, work: &[usize], most: usize) -> Allocated<Option<usize>> {
+    pub(crate) fn count(&self, work: &[usize], limit: usize) -> Allocated<Option<usize>> {
         let counted = AtomicUsize::new(0);
         let shares = self.on_shares(work, |rows| {
             let mut columns = Vec::new();
@@ -150,7 +150,7 @@ impl Meeting<'_> {
                 columns.clear();
                 marks.take(&mut columns)?;
                 // The total only increases, so each part stops soon after the limit is exceeded.
-                match counted.fetch_add(columns.len(), Relaxed) > most {
+                match counted.fetch_add(columns.len(), Relaxed) > limit {
                     true => Err(Uncounted::Enough),
                     false => Ok(()),
                 }
@@ -160,7 +160,7 @@ impl Meeting<'_> {
                 Ok(()) | Err(Uncounted::Enough) => Ok(()),
             }
         });
-        shares.map(|_: Vec<()>| Some(counted.into_inner()).filter(|&count| count <= most))
+        shares.map(|_: Vec<()>| Some(counted.into_inner()).filter(|&count| count <= limit))
     }
 
     /// Returns the pattern of the result.

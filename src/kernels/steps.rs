@@ -51,7 +51,7 @@ impl Keep {
     }
 
     /// Returns the maximum number of entries of the result, given the number of entries of both lists.
-    pub(super) fn most(self, left: usize, right: usize) -> usize {
+    pub(super) fn max_entries(self, left: usize, right: usize) -> usize {
         match (self.left, self.right) {
             (false, false) => left.min(right),
             (of_left, of_right) => usize::from(of_left) * left + usize::from(of_right) * right,

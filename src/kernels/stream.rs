@@ -39,7 +39,7 @@ pub(crate) trait ValueSource<T>: Sync {
     }
 
     /// Returns the largest number of bytes for the accumulators of all output elements.
-    fn most(&self) -> usize {
+    fn max_bytes(&self) -> usize {
         usize::MAX
     }
 

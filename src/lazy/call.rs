@@ -424,8 +424,9 @@ impl Call {
             Arg::Axes(axes) => Some(arg.to_text(input).unwrap_or_else(|| format!("{axes:?}"))),
             arg => Some(arg.to_text(input).unwrap_or_else(|| "…".into())),
         };
-        self.to_text(None, input)
-            .unwrap_or_else(|| format!("{name}({})", self.args.iter().filter_map(arg_text).collect::<Vec<_>>().join(", ")))
+        self.to_text(None, input).unwrap_or_else(|| {
+            format!("{name}({})", self.args.iter().filter_map(arg_text).collect::<Vec<_>>().join(", "))
+        })
     }
 }
 

@@ -43,9 +43,9 @@ impl Lazy<AnyValue> {
                 let pattern = feed.pattern.downcast_ref()?;
                 let parts =
                     |entries, take: &mut dyn FnMut(&AnyValue)| (feed.run)(entries, &mut |part| take(known(part)));
-                let InPieces { is_streamed, most, picoseconds, .. } = *feed;
+                let InPieces { is_streamed, max_bytes, picoseconds, .. } = *feed;
                 let streamed =
-                    StreamInput { pattern, none: known(feed.none), parts: &parts, is_streamed, most, picoseconds };
+                    StreamInput { pattern, none: known(feed.none), parts: &parts, is_streamed, max_bytes, picoseconds };
                 Some(fold.run(streamed).map(|found| Arc::new(found) as Held))
             }));
         })

@@ -41,7 +41,7 @@ pub struct InPieces<'a> {
     /// Passes the entries of a range in chunks.
     pub(super) run: &'a ReadPieces<'a>,
     /// The largest number of bytes for the accumulators of all output elements, if the order of values is unknown.
-    pub(super) most: usize,
+    pub(super) max_bytes: usize,
     /// The picoseconds that one element takes to compute.
     pub(super) picoseconds: usize,
     /// The exchange with another engine that reads the values, instead of chunks.
@@ -51,7 +51,7 @@ pub struct InPieces<'a> {
 impl<'a> InPieces<'a> {
     /// Returns an operand whose entries arrive in order.
     pub(super) fn of(pattern: &'a Held, none: &'a Held, run: &'a ReadPieces<'a>) -> Self {
-        InPieces { pattern, is_streamed: false, none, run, most: 0, picoseconds: 0, states: None }
+        InPieces { pattern, is_streamed: false, none, run, max_bytes: 0, picoseconds: 0, states: None }
     }
 }
 

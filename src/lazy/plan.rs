@@ -156,7 +156,7 @@ impl Plan {
     /// Runs the plan, and returns the text of [`explain`](Plan::explain) with costs. Each single step, and each pass at
     /// its last step, shows the time and the bytes of the result.
     pub(super) fn analyzed(&self, slots: Vec<Option<Held>>) -> Result<String> {
-        let (mut took, mut most, given) = (BTreeMap::new(), 0, slots.clone());
+        let (mut took, mut peak, given) = (BTreeMap::new(), 0, slots.clone());
         let ran = self.run_beside(slots, |unit, slots| {
             let start = Instant::now();
             let apart = self.run_unit(unit, slots)?;
@@ -166,13 +166,13 @@ impl Plan {
                 Unit::Together(region) => region.steps().max(),
             };
             took.extend(last.map(|at| (at, Took { time, bytes: self.bytes(slots, at) })));
-            most = most.max((0..slots.len()).fold(0, |sum: usize, at| sum.saturating_add(self.bytes(slots, at))));
+            peak = peak.max((0..slots.len()).fold(0, |sum: usize, at| sum.saturating_add(self.bytes(slots, at))));
             Ok(apart)
         })?;
         if let Ran::Apart(_, apart) = ran {
             return self.planned_again(apart).analyzed(given);
         }
-        Ok(format!("{}peak memory: {most} bytes, including shared inputs and patterns\n", self.explained(&took)))
+        Ok(format!("{}peak memory: {peak} bytes, including shared inputs and patterns\n", self.explained(&took)))
     }
 
     /// Returns the bytes of a value, 0 if the value does not exist yet.
@@ -332,8 +332,11 @@ fn check_lengths(node: &Node, lengths: &[Option<usize>], value: &Held) -> Result
         return Ok(());
     }
     let words = lengths.iter().map(|length| length.map_or("any".into(), |length| length.to_string()));
-    let why =
-        format!("{} has shape [{}], but is bound to shape {found}", node.description(), words.collect::<Vec<_>>().join(", "));
+    let why = format!(
+        "{} has shape [{}], but is bound to shape {found}",
+        node.description(),
+        words.collect::<Vec<_>>().join(", ")
+    );
     Err(Error::Argument { operation: "run", why })
 }
 

@@ -27,7 +27,7 @@ impl<T: Real, X: Steps<Elem = T>> Lazy<X> {
     /// Returns the step [`topk`](crate::topk()).
     #[track_caller]
     pub fn topk(&self, k: usize, axis: isize) -> Lazy<X::Of<T>> {
-        Lazy::step(along(&op::topk, Arg::Input(0), Some(k), axis), [&self.node], greatest::<T, X>())
+        Lazy::step(along(&op::topk, Arg::Input(0), Some(k), axis), [&self.node], topk_step::<T, X>())
     }
 
     /// Returns the step [`nanmedian_index`](crate::nanmedian_index()): the medians and their positions.
@@ -56,7 +56,7 @@ fn elements<T: Real, X: Steps<Elem = T>>() -> Made {
 }
 
 /// Returns the implementation of `topk`, with the implementations that gradients use.
-fn greatest<T: Real, X: Steps<Elem = T>>() -> Made {
+fn topk_step<T: Real, X: Steps<Elem = T>>() -> Made {
     let family = family!(
         T, [X: Steps]
         topk => elements::<F, X::Of<F>>(),
@@ -84,7 +84,7 @@ impl<P: Pattern, T: Real> LazyStored<P, T> {
     /// ```
     #[track_caller]
     pub fn topk(&self, k: usize, axis: isize) -> Lazy<Tensor<P, T>> {
-        Lazy::step(along(&op::topk, Arg::Stored(0), Some(k), axis), [&self.x.node], greatest::<T, Tensor<P, T>>())
+        Lazy::step(along(&op::topk, Arg::Stored(0), Some(k), axis), [&self.x.node], topk_step::<T, Tensor<P, T>>())
     }
 
     /// Returns the step [`nanmedian_index`](crate::nanmedian_index()) of stored entries: medians and positions.

@@ -63,7 +63,10 @@ pub(crate) trait Source: Send + Sync {
 
     /// Returns the number of entries in a range of each axis.
     fn stored_in(&self, _: &[Range<usize>]) -> Result<u64> {
-        Err(Error::Argument { operation: "scan", why: format!("the entries of {} are not counted", self.description()) })
+        Err(Error::Argument {
+            operation: "scan",
+            why: format!("the entries of {} are not counted", self.description()),
+        })
     }
 
     /// Returns the number of all entries and the sum of their hashes, if known.
@@ -145,9 +148,9 @@ pub struct Bins {
 }
 
 impl Bins {
-    /// Returns at most `most` bins.
-    pub(crate) fn new(span: Range<usize>, most: usize) -> Self {
-        let width = span.len().div_ceil(most.max(1)).max(1);
+    /// Returns at most `max_bins` bins.
+    pub(crate) fn new(span: Range<usize>, max_bins: usize) -> Self {
+        let width = span.len().div_ceil(max_bins.max(1)).max(1);
         Bins { span, width }
     }
 
@@ -176,19 +179,19 @@ impl Bins {
         }
     }
 
-    /// Returns consecutive ranges of bins. The bins of a range weigh at most `most` together, or the range has one bin.
+    /// Returns consecutive ranges of bins. The bins of a range weigh at most `max_bins` together, or the range has one bin.
     ///
     /// The first range is smaller, like the first range of a walk, which does not know the size of a result yet. A walk
     /// therefore mostly reads these same ranges.
     #[cfg(feature = "parquet")]
-    pub(crate) fn ranges(&self, weights: &[u64], most: u64) -> Vec<Range<usize>> {
+    pub(crate) fn ranges(&self, weights: &[u64], max_bins: u64) -> Vec<Range<usize>> {
         let (mut ranges, mut weight) = (Vec::<Range<usize>>::new(), 0_u64);
         for (bin, &more) in weights.iter().enumerate() {
             let positions = self.range(bin);
             weight = weight.saturating_add(more);
-            let most = if ranges.len() == 1 { most / 4 } else { most };
+            let max_bins = if ranges.len() == 1 { max_bins / 4 } else { max_bins };
             match ranges.last_mut() {
-                Some(last) if weight <= most => last.end = positions.end,
+                Some(last) if weight <= max_bins => last.end = positions.end,
                 _ => {
                     ranges.push(positions);
                     weight = more;

@@ -360,8 +360,8 @@ impl<P: Pattern, T: Element> ValueSource<T> for Streamed<'_, P, T> {
         cells.finish().map(|()| done.is_ok())
     }
 
-    fn most(&self) -> usize {
-        self.feed.most
+    fn max_bytes(&self) -> usize {
+        self.feed.max_bytes
     }
 
     fn picoseconds(&self) -> usize {

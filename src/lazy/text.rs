@@ -105,7 +105,7 @@ pub(super) fn text_of_axes(axes: &Axes, name: &str) -> Option<Vec<String>> {
     }
     if let Some(labels) = axes.labels() {
         let grouping = labels.grouping()?;
-        let is_told = grouping.labels().iter().max().map_or(0, |greatest| greatest + 1) == grouping.count();
+        let is_told = grouping.labels().iter().max().map_or(0, |max| max + 1) == grouping.count();
         let labels = Some(grouping.labels()).filter(|labels| is_told && labels.len() <= WRITTEN)?;
         to_text.push(format!("by={labels:?}"));
     }
@@ -136,7 +136,8 @@ pub(super) fn text_of_array<T: Element>(x: &ArrayD<T>) -> Option<String> {
     if x.len() > TEXT / 2 {
         return None;
     }
-    let (values, shape) = (text_of_items(x.iter().map(ToText::to_text))?, bracketed(x.shape().iter().map(usize::to_string)));
+    let (values, shape) =
+        (text_of_items(x.iter().map(ToText::to_text))?, bracketed(x.shape().iter().map(usize::to_string)));
     Some(format!("array(\"{}\", {shape}, {values})", T::DTYPE))
 }
 

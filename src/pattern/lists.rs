@@ -128,9 +128,9 @@ impl CoordLists {
         by_lists!(self, own => own[axis].last().map(|coord| coord.to_usize()))
     }
 
-    /// Appends a coordinate on an axis with at most `most` coordinates; the capacity never exceeds `most`.
-    pub(crate) fn push_up_to(&mut self, axis: usize, coord: usize, most: usize) -> Allocated<()> {
-        by_lists!(self, own => alloc::make_room(&mut own[axis], most))?;
+    /// Appends a coordinate on an axis with at most `max_len` coordinates; the capacity never exceeds `max_len`.
+    pub(crate) fn push_up_to(&mut self, axis: usize, coord: usize, max_len: usize) -> Allocated<()> {
+        by_lists!(self, own => alloc::make_room(&mut own[axis], max_len))?;
         self.push(axis, coord)
     }
 
@@ -168,8 +168,8 @@ impl CoordLists {
 
     /// Reserves capacity for `more` coordinates on an axis.
     #[cfg(feature = "parquet")]
-    pub(crate) fn reserve(&mut self, axis: usize, more: usize, most: usize) -> Allocated<()> {
-        by_lists!(self, own => recycle::reserve_up_to(&mut own[axis], more, most))
+    pub(crate) fn reserve(&mut self, axis: usize, more: usize, max_len: usize) -> Allocated<()> {
+        by_lists!(self, own => recycle::reserve_up_to(&mut own[axis], more, max_len))
     }
 
     /// Returns the entries from `from` on, between the first and the last one inside the range on an axis.
@@ -210,13 +210,8 @@ impl CoordLists {
 
     /// Returns the first coordinate, among some entries, that is outside of the bounds.
     #[cfg(feature = "parquet")]
-    pub(crate) fn first_outside(
-        &self,
-        axis: usize,
-        entries: Range<usize>,
-        (least, greatest): (u64, u64),
-    ) -> Option<u64> {
-        let is_out = |coord: &u64| !(least..=greatest).contains(coord);
+    pub(crate) fn first_outside(&self, axis: usize, entries: Range<usize>, (min, max): (u64, u64)) -> Option<u64> {
+        let is_out = |coord: &u64| !(min..=max).contains(coord);
         by_lists!(self, own => own[axis][entries].iter().map(|coord| coord.to_usize() as u64).find(is_out))
     }
 
@@ -226,7 +221,7 @@ impl CoordLists {
     }
 
     /// Returns the smallest shape that contains all entries.
-    pub(crate) fn least_shape(&self) -> Shape {
+    pub(crate) fn bounding_shape(&self) -> Shape {
         fn length<I: Index>(axis: &[I]) -> usize {
             axis.iter().max().map_or(0, |coord| coord.to_usize().saturating_add(1))
         }

@@ -164,9 +164,9 @@ impl<'a> United<'a> {
         of_width!(self.result.width, I => self.walk::<I>().pattern(count, limit, visit))
     }
 
-    /// Calls `visit` with patterns of up to `most` positions and the left entry indices.
-    pub(crate) fn pieces(&self, most: usize, visit: &mut VisitPiece<'_>) -> Result<()> {
-        of_width!(self.result.width, I => self.walk::<I>().pieces(most, visit))
+    /// Calls `visit` with patterns of up to `max_len` positions and the left entry indices.
+    pub(crate) fn pieces(&self, max_len: usize, visit: &mut VisitPiece<'_>) -> Result<()> {
+        of_width!(self.result.width, I => self.walk::<I>().pieces(max_len, visit))
     }
 }
 
@@ -237,20 +237,20 @@ impl<I: Index> UnionOperands<'_, I> {
     }
 
     /// [`United::pieces`].
-    fn pieces(&self, most: usize, visit: &mut VisitPiece<'_>) -> Result<()> {
+    fn pieces(&self, max_len: usize, visit: &mut VisitPiece<'_>) -> Result<()> {
         let none = [0, 1].map(|side| self.sides[side].count);
         let mut piece = Piece::default();
         self.lanes(|coords, lane| {
             lane.each(none, |column, number, _| {
                 if piece.numbers.is_empty() {
-                    piece = Piece::new(self.result, most)?;
+                    piece = Piece::new(self.result, max_len)?;
                 }
                 piece.columns.push(I::from_usize(column));
                 piece.numbers.push(number);
-                if piece.numbers.len() < most {
+                if piece.numbers.len() < max_len {
                     return Ok(());
                 }
-                piece.leading.end(coords, self.result.shape, most);
+                piece.leading.end(coords, self.result.shape, max_len);
                 let (at, numbers) = std::mem::take(&mut piece).finish(self.result)?;
                 visit(&at, &numbers)
             })?;
@@ -277,9 +277,9 @@ struct Piece<I> {
 }
 
 impl<I: Index> Piece<I> {
-    fn new(result: UnionResult<'_>, most: usize) -> Result<Self> {
-        let leading = Leading::new(result, most, u64::MAX)?;
-        Ok(Piece { leading, columns: alloc::with_capacity(most)?, numbers: alloc::with_capacity(most)? })
+    fn new(result: UnionResult<'_>, max_len: usize) -> Result<Self> {
+        let leading = Leading::new(result, max_len, u64::MAX)?;
+        Ok(Piece { leading, columns: alloc::with_capacity(max_len)?, numbers: alloc::with_capacity(max_len)? })
     }
 
     fn finish(self, result: UnionResult<'_>) -> Result<(AnyPattern, Vec<usize>)> {

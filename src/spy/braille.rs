@@ -10,13 +10,13 @@ const DOWN: usize = 4;
 /// The maximum number of dots of a position along an axis.
 const LARGEST: usize = 8;
 /// The minimum number of characters of a readable panel.
-const LEAST: usize = 20;
+const MIN_WIDTH: usize = 20;
 /// The blanks between panels.
 const BETWEEN: usize = 2;
 
 /// Returns the maximum number of axes whose panels fit side by side.
-pub(super) fn most_axes(columns: usize) -> usize {
-    (columns + BETWEEN) / (LEAST + BETWEEN) + 1
+pub(super) fn max_axes(columns: usize) -> usize {
+    (columns + BETWEEN) / (MIN_WIDTH + BETWEEN) + 1
 }
 
 /// The width of the panels, and the maximum width of an index, in characters.

@@ -16,7 +16,7 @@ const TICK: usize = 8;
 /// The white between the name of an axis and its indices.
 const GUARD: usize = 4;
 /// The minimum extent of a panel.
-const LEAST: usize = 48;
+const MIN_WIDTH: usize = 48;
 /// The white between the panels of a grid.
 const BETWEEN: usize = 14;
 /// The smallest cell, so that a single cell is visible.
@@ -67,13 +67,13 @@ pub(super) fn scales(width: PictureWidth, lengths: &[usize]) -> Vec<Scale> {
     let all = width.across.saturating_sub((panels - 1) * gutter());
     // The number of cells leaves three pixels per cell, or a little less if each cell is one position.
     let (positions, largest) = (width.scaled(256), width.scaled(64));
-    let most = if lengths.iter().all(|&length| length <= positions) { positions } else { width.across / 3 };
-    let cells = most.min(all / panels / SMALLEST_CELL);
+    let max_len = if lengths.iter().all(|&length| length <= positions) { positions } else { width.across / 3 };
+    let cells = max_len.min(all / panels / SMALLEST_CELL);
     let space = Space { units: all / panels, cells, unit: largest };
     let axes: Vec<_> = lengths.iter().map(|&length| (length, space)).collect();
     let mut scales = fit(&axes);
     let empty = lengths.iter().filter(|&&length| length == 0).count();
-    stretch(&mut scales, all.saturating_sub(empty * LEAST), largest);
+    stretch(&mut scales, all.saturating_sub(empty * MIN_WIDTH), largest);
     scales
 }
 
@@ -119,8 +119,8 @@ fn write_head(scene: &mut Scene, head: &[String]) {
 fn write_legend(scene: &mut Scene, cell: &str, classes: &Classes) {
     let y = scene.height + MARGIN;
     scene.write(MARGIN, y, Anchor::Start, &elide(cell, WIDEST_LINE));
-    let widest = classes.starts.iter().chain([&classes.greatest]).map(|&count| short(count).len()).max().unwrap_or(0);
-    let width = ((widest + 2) * CHARACTER).max(LEAST);
+    let widest = classes.starts.iter().chain([&classes.max]).map(|&count| short(count).len()).max().unwrap_or(0);
+    let width = ((widest + 2) * CHARACTER).max(MIN_WIDTH);
     let (left, top) = (MARGIN + 1, y + LINE + 4);
     for class in 0..classes.starts.len() {
         let shade = Colour::Shade(classes.shade_of_class(class));
@@ -142,19 +142,19 @@ fn legend_counts(classes: &Classes, width: usize) -> Vec<(usize, Anchor, u64)> {
     }
     let anchor = |class: usize| if class == 0 { Anchor::Start } else { Anchor::Middle };
     let mut counts: Vec<_> = starts.map(|(class, &start)| (class * width, anchor(class), start)).collect();
-    if classes.starts.last() != Some(&classes.greatest) {
-        counts.push((classes.starts.len() * width, Anchor::End, classes.greatest));
+    if classes.starts.last() != Some(&classes.max) {
+        counts.push((classes.starts.len() * width, Anchor::End, classes.max));
     }
     counts
 }
 
-/// Returns a text of at most `most` characters, without the middle of a longer text.
-pub(super) fn elide(text: &str, most: usize) -> String {
+/// Returns a text of at most `max_len` characters, without the middle of a longer text.
+pub(super) fn elide(text: &str, max_len: usize) -> String {
     let count = text.chars().count();
-    if count <= most {
+    if count <= max_len {
         return text.into();
     }
-    let kept = most.saturating_sub(3);
+    let kept = max_len.saturating_sub(3);
     let head: String = text.chars().take(kept - kept / 2).collect();
     let tail: String = text.chars().skip(count - kept / 2).collect();
     format!("{head}...{tail}")
@@ -251,7 +251,7 @@ fn widest(ticks: &[Tick]) -> usize {
 /// Returns the pixels of an axis; an axis without positions has an empty panel.
 fn span(axis: &Axis) -> usize {
     match axis.scale.extent() {
-        0 => LEAST,
+        0 => MIN_WIDTH,
         extent => extent,
     }
 }

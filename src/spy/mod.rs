@@ -47,7 +47,7 @@ use crate::pattern::{AnyPattern, Pattern};
 use crate::tensor::format::extent;
 
 /// The maximum number of axes of an image: the panels of more axes would be unreadable.
-const MOST_AXES: usize = 5;
+const MAX_AXES: usize = 5;
 
 /// The minimum and the maximum width of text, in characters.
 const COLUMNS: std::ops::RangeInclusive<usize> = 24..=400;
@@ -174,15 +174,15 @@ struct PatternPicture<'a> {
 impl PatternPicture<'_> {
     fn braille(&self, columns: usize) -> String {
         let columns = columns.clamp(*COLUMNS.start(), *COLUMNS.end());
-        let numbers = self.shown_axes(braille::most_axes(columns));
+        let numbers = self.shown_axes(braille::max_axes(columns));
         let canvas = braille::Canvas::new(columns, &self.lengths(&numbers));
         let axes = join(&numbers, canvas.scales(&self.lengths(&numbers)));
         let mut rasters = raster::count(self.pattern, &axes);
         let size = self.pattern.shape().iter().map(|&length| length as f64).product();
-        let least = raster::thin(&mut rasters, &axes, size);
+        let min = raster::thin(&mut rasters, &axes, size);
         let mut text = canvas.draw(&axes, &rasters);
         let dot = several(&axes).map(|cell| format!("a dot is {cell}"));
-        let drawn = least.map(|share| format!("dots are drawn where {} or more are stored", percent(share)));
+        let drawn = min.map(|share| format!("dots are drawn where {} or more are stored", percent(share)));
         let name = if self.title.is_empty() { String::new() } else { format!("{}: ", self.title) };
         for line in [name + &self.counts()].into_iter().chain(dot).chain(drawn).chain(self.left_out(&numbers)) {
             text += &line;
@@ -193,7 +193,7 @@ impl PatternPicture<'_> {
 
     /// Returns the layout that both image formats share.
     fn scene(&self) -> Scene {
-        let (width, numbers) = (PictureWidth::of(self.pixels), self.shown_axes(MOST_AXES));
+        let (width, numbers) = (PictureWidth::of(self.pixels), self.shown_axes(MAX_AXES));
         let axes = join(&numbers, layout::scales(width, &self.lengths(&numbers)));
         let rasters = raster::count(self.pattern, &axes);
         let title = Some(elide(self.title, width.characters())).filter(|title| !title.is_empty());
@@ -208,13 +208,13 @@ impl PatternPicture<'_> {
         layout::compose(&axes, &rasters, &Words { head, cell })
     }
 
-    /// Returns the indices of the axes shown: all, or the `most` longest. If the rank is below 2, missing axes are
+    /// Returns the indices of the axes shown: all, or the `max_axes` longest. If the rank is below 2, missing axes are
     /// `None`.
-    fn shown_axes(&self, most: usize) -> Vec<Option<usize>> {
+    fn shown_axes(&self, max_axes: usize) -> Vec<Option<usize>> {
         let shape = self.pattern.shape();
         let mut longest: Vec<usize> = (0..shape.rank()).collect();
         longest.sort_by_key(|&axis| std::cmp::Reverse(shape[axis]));
-        longest.truncate(most);
+        longest.truncate(max_axes);
         longest.sort_unstable();
         let missing = 2usize.saturating_sub(shape.rank());
         std::iter::repeat_n(None, missing).chain(longest.into_iter().map(Some)).collect()

@@ -61,11 +61,11 @@ pub(super) fn thin(rasters: &mut [Raster], axes: &[Axis], size: f64) -> Option<f
     let middle = *held.get(half)?;
     // Cells as full as the middle cell are kept or removed together, whichever is closer to the half.
     let (above, with) = (held.partition_point(|&s| s > middle), held.partition_point(|&s| s >= middle));
-    let least = if above > 0 && half - above < with - half { held[above - 1] } else { middle };
+    let min = if above > 0 && half - above < with - half { held[above - 1] } else { middle };
     for (raster, shares) in rasters.iter_mut().zip(&shares) {
-        raster.counts.iter_mut().zip(shares).filter(|(_, share)| **share < least).for_each(|(count, _)| *count = 0);
+        raster.counts.iter_mut().zip(shares).filter(|(_, share)| **share < min).for_each(|(count, _)| *count = 0);
     }
-    held.last().is_some_and(|&last| last < least).then_some(least)
+    held.last().is_some_and(|&last| last < min).then_some(min)
 }
 
 #[cfg(test)]

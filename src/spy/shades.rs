@@ -21,7 +21,7 @@ pub(super) struct Classes {
     /// The smallest count of each class, in increasing order; the first is the smallest count of the picture.
     pub(super) starts: Vec<u64>,
     /// The largest count.
-    pub(super) greatest: u64,
+    pub(super) max: u64,
 }
 
 impl Classes {
@@ -32,18 +32,18 @@ impl Classes {
     }
 
     /// Returns a class per count if there are few counts; otherwise even steps within a decade, or steps of a ratio.
-    fn between(least: u64, greatest: u64) -> Self {
-        let starts = match greatest - least < SHADES.len() as u64 {
-            true => (least..=greatest).collect(),
-            false if greatest / 10 < least => even_starts(least, greatest),
-            false => ratio_starts(least, greatest),
+    fn between(min: u64, max: u64) -> Self {
+        let starts = match max - min < SHADES.len() as u64 {
+            true => (min..=max).collect(),
+            false if max / 10 < min => even_starts(min, max),
+            false => ratio_starts(min, max),
         };
-        Classes { starts, greatest }
+        Classes { starts, max }
     }
 
     /// Returns whether each class holds a single count.
     pub(super) fn are_single(&self) -> bool {
-        self.greatest - self.starts[0] < self.starts.len() as u64
+        self.max - self.starts[0] < self.starts.len() as u64
     }
 
     /// Returns the shade of a class.
@@ -62,27 +62,27 @@ impl Classes {
 }
 
 /// Returns the smallest count, and the multiples of a round number above it.
-fn even_starts(least: u64, greatest: u64) -> Vec<u64> {
+fn even_starts(min: u64, max: u64) -> Vec<u64> {
     let starts = |step: u64| {
-        let multiples = (least / step + 1..=greatest / step).map(|multiple| multiple * step);
-        let starts: Vec<u64> = std::iter::once(least).chain(multiples.take(SHADES.len())).collect();
+        let multiples = (min / step + 1..=max / step).map(|multiple| multiple * step);
+        let starts: Vec<u64> = std::iter::once(min).chain(multiples.take(SHADES.len())).collect();
         (starts.len() <= SHADES.len()).then_some(starts)
     };
-    round_numbers().find_map(starts).unwrap_or_else(|| vec![least])
+    round_numbers().find_map(starts).unwrap_or_else(|| vec![min])
 }
 
 /// Returns the smallest count, and the larger numbers of the finest row with few enough classes. The rows are 1, 2, 5,
 /// 10 …, then 1, 3, 10, 30 …, then the powers of 10, of 100, and so on.
-fn ratio_starts(least: u64, greatest: u64) -> Vec<u64> {
+fn ratio_starts(min: u64, max: u64) -> Vec<u64> {
     let decades = |exponents: usize| (0..20).step_by(exponents).map(|exponent| 10u64.pow(exponent));
     let rows = [round_numbers().collect::<Vec<_>>(), decades(1).flat_map(|d| [d, d.saturating_mul(3)]).collect()];
     let rows = rows.into_iter().chain((1..).map(|exponents| decades(exponents).collect()));
     let starts = |row: Vec<u64>| {
-        let above = row.into_iter().filter(|start| (least + 1..=greatest).contains(start));
-        let starts: Vec<u64> = std::iter::once(least).chain(above).collect();
+        let above = row.into_iter().filter(|start| (min + 1..=max).contains(start));
+        let starts: Vec<u64> = std::iter::once(min).chain(above).collect();
         (starts.len() <= SHADES.len()).then_some(starts)
     };
-    rows.into_iter().find_map(starts).unwrap_or_else(|| vec![least])
+    rows.into_iter().find_map(starts).unwrap_or_else(|| vec![min])
 }
 
 #[cfg(test)]

@@ -16,8 +16,8 @@ thread_local! {
 }
 
 /// Runs `work` with at most this number of threads.
-pub(super) fn with_share<R>(most: usize, work: impl FnOnce() -> R) -> R {
-    let _before = RestoreThreads(SHARE.replace(most));
+pub(super) fn with_share<R>(max_threads: usize, work: impl FnOnce() -> R) -> R {
+    let _before = RestoreThreads(SHARE.replace(max_threads));
     work()
 }
 
@@ -42,13 +42,13 @@ pub(super) fn width() -> usize {
     all().min(SHARE.get())
 }
 
-/// Calls `work` on all threads, on `most` at most, and waits for all calls.
+/// Calls `work` on all threads, on `max_threads` at most, and waits for all calls.
 ///
 /// If the other threads are busy, the calls run one after the other. Each one processes the remaining items.
 #[cfg(feature = "rayon")]
-pub(super) fn on_threads(most: usize, work: &(dyn Fn() + Sync)) {
+pub(super) fn on_threads(max_threads: usize, work: &(dyn Fn() + Sync)) {
     use rayon::prelude::*;
-    within(None, || (0..most.min(width())).into_par_iter().with_max_len(1).for_each(|_| work()));
+    within(None, || (0..max_threads.min(width())).into_par_iter().with_max_len(1).for_each(|_| work()));
 }
 
 /// Calls `there` on the pool, and `here` on this thread at the same time.

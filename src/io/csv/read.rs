@@ -17,7 +17,7 @@ use crate::io::entries::FileEntries;
 use crate::io::fields::quote;
 use crate::io::gzip;
 use crate::io::labels::Labels;
-use crate::io::limits::{BLOCK, MOST_AXES};
+use crate::io::limits::{BLOCK, MAX_AXES};
 use crate::io::lines::at_line;
 use crate::io::options::{ReadOptions, parse_fill};
 use crate::io::progress::Watched;
@@ -161,8 +161,8 @@ impl<'a, T: FileElement> TableEntries<'a, T> {
         index: IndexKind,
     ) -> Result<TableRead<T>> {
         let rank = columns.axes.len();
-        if rank > MOST_AXES {
-            return Err(at_line(1, format!("{rank} axes are more than {MOST_AXES}")));
+        if rank > MAX_AXES {
+            return Err(at_line(1, format!("{rank} axes are more than {MAX_AXES}")));
         }
         if let Some(shape) = options.shape.as_ref().filter(|shape| shape.rank() != rank) {
             return Err(Error::RankMismatch { what: "the requested shape", expected: rank, found: shape.rank() });

@@ -11,7 +11,7 @@ use crate::io::compression::Compression;
 use crate::io::element::FileElement;
 use crate::io::gzip;
 use crate::io::labels::Labels;
-use crate::io::limits::{BLOCK, MOST_AXES};
+use crate::io::limits::{BLOCK, MAX_AXES};
 use crate::io::options::WriteOptions;
 use crate::io::progress::Watched;
 use crate::io::save::save;
@@ -112,11 +112,11 @@ fn refused(why: String) -> Error {
 /// Rejects tables that a reader would read as other tables.
 fn check<T: FileElement>(table: &LabelledTable<'_, T>, columns: &CsvColumns) -> Result<()> {
     let (rank, x) = (table.x.shape().rank(), &table.x);
-    if columns.axes.len() != rank || table.labels.len() != rank || rank > MOST_AXES {
+    if columns.axes.len() != rank || table.labels.len() != rank || rank > MAX_AXES {
         let (named, labelled) = (columns.axes.len(), table.labels.len());
         return Err(refused(format!(
             "{named} column names and {labelled} lists of labels for {rank} axes; pass one of each per axis, at most \
-             {MOST_AXES}"
+             {MAX_AXES}"
         )));
     }
     let names: Vec<&String> = columns.axes.iter().chain(&columns.value).collect();

@@ -5,7 +5,7 @@ use std::io::BufRead;
 use crate::base::error::Result;
 use crate::base::shape::Shape;
 use crate::io::fields::{Fields, LineResult, quote};
-use crate::io::limits::MOST_AXES;
+use crate::io::limits::MAX_AXES;
 use crate::io::lines::{TextLines, at_line};
 
 /// The byte that starts a comment.
@@ -138,7 +138,7 @@ impl Banner {
             }
             None => {
                 // Reading stops as soon as there are too many sizes.
-                while let (Some(word), true) = (fields.clone().next(), sizes.len() < MOST_AXES + 2) {
+                while let (Some(word), true) = (fields.clone().next(), sizes.len() < MAX_AXES + 2) {
                     sizes.push(fields.count(&format!("the size `{}`", quote(word)))?);
                 }
             }
@@ -155,8 +155,8 @@ impl Banner {
                 format!("an array of shape {shape} has 2^64 entries or more")
             })?,
         };
-        if sizes.len() > MOST_AXES {
-            return Err(format!("{} axes are more than {MOST_AXES}", sizes.len()));
+        if sizes.len() > MAX_AXES {
+            return Err(format!("{} axes are more than {MAX_AXES}", sizes.len()));
         }
         if self.symmetry != Symmetry::General && sizes[0] != sizes[1] {
             return Err(format!("a matrix of {} x {} cannot be symmetric", sizes[0], sizes[1]));

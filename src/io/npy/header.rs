@@ -5,7 +5,7 @@ use crate::base::error::Result;
 use crate::base::shape::Shape;
 use crate::element::DType;
 use crate::io::fields::quote;
-use crate::io::limits::MOST_AXES;
+use crate::io::limits::MAX_AXES;
 
 /// The first bytes of every `.npy` file.
 pub(crate) const MAGIC: &[u8] = b"\x93NUMPY";
@@ -163,8 +163,8 @@ impl<'a> Dict<'a> {
             let word = self.word();
             let length = word.strip_suffix('L').unwrap_or(word).parse::<usize>();
             lengths.push(length.map_err(|_| ("field shape", format!("`{}` is not a length", quote(word.as_bytes()))))?);
-            if lengths.len() > MOST_AXES {
-                return Err(("field shape", format!("has more than {MOST_AXES} axes")));
+            if lengths.len() > MAX_AXES {
+                return Err(("field shape", format!("has more than {MAX_AXES} axes")));
             }
             if !self.accept(',') {
                 self.expect("field shape", ')')?;

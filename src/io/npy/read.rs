@@ -183,9 +183,9 @@ impl StoredBits {
     }
 }
 
-/// Appends to a list of at most `most` items. The capacity grows with the items so far, and never exceeds `most`.
-pub(crate) fn push_up_to<T>(items: &mut Vec<T>, item: T, most: usize) -> Allocated<()> {
-    alloc::make_room(items, most)?;
+/// Appends to a list of at most `max_len` items. The capacity grows with the items so far, and never exceeds `max_len`.
+pub(crate) fn push_up_to<T>(items: &mut Vec<T>, item: T, max_len: usize) -> Allocated<()> {
+    alloc::make_room(items, max_len)?;
     items.push(item);
     Ok(())
 }

@@ -6,7 +6,7 @@ use super::header::MAGIC;
 use crate::base::alloc::{self, Allocated};
 use crate::base::error::{Error, Result};
 use crate::base::limit::{default_limit, guard};
-use crate::io::limits::{BLOCK, MOST_AXES};
+use crate::io::limits::{BLOCK, MAX_AXES};
 use crate::io::options::WriteOptions;
 use crate::io::values::FileValues;
 use crate::pattern::AnyPattern;
@@ -94,7 +94,7 @@ pub(crate) fn write(
     let limit = options.max_memory.unwrap_or_else(|| default_limit(held));
     let bytes = shape.wide_size().saturating_mul(values.width() as u128);
     guard::<u8>("the dense array", bytes, limit, "write .npz, or raise --max-memory")?;
-    if shape.rank() > MOST_AXES {
+    if shape.rank() > MAX_AXES {
         let what = format!("{} axes", shape.rank());
         return Err(Error::NotRepresentable { format: ".npy", what, instead: "reshape it to at most 64" });
     }

@@ -24,7 +24,7 @@ const HEADER: usize = 30;
 
 /// The maximum bytes of a member here. The member is in memory until it is deflated, because its length precedes it in
 /// the file. Longer members are deflated by one thread, and written block by block.
-pub(super) const MOST: usize = 128 << 20;
+pub(super) const MAX_DEFLATED: usize = 128 << 20;
 
 /// A member being deflated: a separate archive, from which the member is copied unchanged.
 pub(super) struct DeflatedMember {

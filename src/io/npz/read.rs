@@ -13,7 +13,7 @@ use crate::element::Element;
 use crate::io::element::FileElement;
 use crate::io::fields::quote;
 use crate::io::finish::without_entries;
-use crate::io::limits::MOST_AXES;
+use crate::io::limits::MAX_AXES;
 use crate::io::options::ReadOptions;
 use crate::pattern::{AnyPattern, AxisCoords, by_width, of_width};
 use crate::tensor::Tensor;
@@ -69,8 +69,8 @@ pub(crate) fn read_stream(head: &[u8], reader: &mut dyn Read, options: &ReadOpti
         return Err(error);
     }
     let mut bytes = Vec::new();
-    let most = options.max_memory.unwrap_or(u64::MAX);
-    reader.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
+    let max_memory = options.max_memory.unwrap_or(u64::MAX);
+    reader.take(max_memory.saturating_add(1)).read_to_end(&mut bytes)?;
     options.check_memory("the archive", bytes.len() as u128)?;
     bytes.shrink_to_fit();
     let held = bytes.len() as u64;
@@ -120,8 +120,8 @@ fn names_its_fill(archive: &Archive<'_>, layout: &[u8]) -> bool {
 
 fn read_shape(archive: &mut Archive<'_>) -> Result<Shape> {
     let lengths = archive.numbers("shape")?;
-    if lengths.len() > MOST_AXES {
-        return Err(at_member("shape", format!("{} axes are more than {MOST_AXES}", lengths.len())));
+    if lengths.len() > MAX_AXES {
+        return Err(at_member("shape", format!("{} axes are more than {MAX_AXES}", lengths.len())));
     }
     let fits = |&length: &u64| usize::try_from(length).map_err(|_| at_member("shape", format!("{length} is too long")));
     lengths.iter().map(fits).collect()

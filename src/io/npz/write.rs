@@ -11,7 +11,7 @@ use crate::base::error::{Error, Result};
 use crate::base::index::Index;
 use crate::base::shape::Shape;
 use crate::io::compression::Compression;
-use crate::io::limits::MOST_AXES;
+use crate::io::limits::MAX_AXES;
 use crate::io::npy::{BlockWriter, descr_of, write_header, write_values};
 use crate::io::options::WriteOptions;
 use crate::io::values::FileValues;
@@ -40,7 +40,7 @@ impl ArchiveWriter<'_> {
         write: &mut WriteElements<'_>,
     ) -> Result<()> {
         let name = format!("{name}.npy");
-        if self.method == CompressionMethod::Deflated && bytes <= deflate::MOST {
+        if self.method == CompressionMethod::Deflated && bytes <= deflate::MAX_DEFLATED {
             let mut member = deflate::DeflatedMember::new(name);
             write_header(&mut member, descr, shape)?;
             write(&mut member)?;
@@ -116,11 +116,11 @@ impl<'a> ArchiveWriter<'a> {
     }
 }
 
-/// Rejects tensors that could not be read back: more than [`MOST_AXES`] axes, and lengths above `i64::MAX`, the largest
+/// Rejects tensors that could not be read back: more than [`MAX_AXES`] axes, and lengths above `i64::MAX`, the largest
 /// index of numpy.
 fn check_writable(shape: &Shape) -> Result<()> {
     let rank = shape.rank();
-    if rank > MOST_AXES {
+    if rank > MAX_AXES {
         let what = format!("{rank} axes");
         return Err(Error::NotRepresentable { format: ".npz", what, instead: "reshape it to at most 64" });
     }

@@ -26,7 +26,7 @@ pub struct Pieces<'d> {
     /// True if the hash of each entry is requested.
     are_hashed: bool,
     /// The maximum number of entries of a chunk.
-    most: usize,
+    max_entries: usize,
     /// The next part to be opened.
     next: usize,
     open: Option<OpenPart<'d>>,
@@ -93,15 +93,25 @@ impl<'d> Pieces<'d> {
         // Columns exist twice while they grow and move; each entry has a hash.
         let coords = Width::of_lengths(dataset.shape()).bytes() * dataset.shape().rank();
         let entry = 2 * (coords + width) + 8;
-        let most = usize::try_from(memory / entry as u64).unwrap_or(usize::MAX).max(1);
-        Pieces { dataset, ranges, share: (0, 1), are_hashed: false, most, next: 0, open: None, last: None, bytes_read: 0 }
+        let max_entries = usize::try_from(memory / entry as u64).unwrap_or(usize::MAX).max(1);
+        Pieces {
+            dataset,
+            ranges,
+            share: (0, 1),
+            are_hashed: false,
+            max_entries,
+            next: 0,
+            open: None,
+            last: None,
+            bytes_read: 0,
+        }
     }
 
     /// Returns the next chunk, which may be empty.
     fn piece(&mut self) -> Result<Option<(AnyTensor, Vec<u64>)>> {
         loop {
             if let Some(open) = &mut self.open {
-                if let Some((group, rows)) = open.take(self.most) {
+                if let Some((group, rows)) = open.take(self.max_entries) {
                     return self.read(group, rows).map(Some);
                 }
                 self.bytes_read = open.opened.stream.bytes();
@@ -146,10 +156,10 @@ impl<'d> Pieces<'d> {
 }
 
 impl OpenPart<'_> {
-    /// Returns the next rows, at most `most` rows of one row group.
-    fn take(&mut self, most: usize) -> Option<(usize, Range<usize>)> {
+    /// Returns the next rows, at most `max_entries` rows of one row group.
+    fn take(&mut self, max_entries: usize) -> Option<(usize, Range<usize>)> {
         let (group, rows) = self.left.front_mut()?;
-        let taken = rows.start..rows.end.min(rows.start.saturating_add(most));
+        let taken = rows.start..rows.end.min(rows.start.saturating_add(max_entries));
         rows.start = taken.end;
         let group = *group;
         if rows.start == rows.end {

@@ -9,7 +9,7 @@ use crate::base::index::Index;
 use crate::base::shape::Shape;
 use crate::base::threads;
 use crate::io::element::FileElement;
-use crate::io::limits::MOST_AXES;
+use crate::io::limits::MAX_AXES;
 use crate::pattern::{AxisCoords, by_width};
 use crate::tensor::erased::SparseRef;
 
@@ -75,7 +75,7 @@ pub(crate) struct Columns<'a> {
 
 impl<'a> Columns<'a> {
     pub(crate) fn of<T: FileElement>(x: SparseRef<'a, T>) -> Result<Self> {
-        if x.rank() > MOST_AXES {
+        if x.rank() > MAX_AXES {
             let what = format!("{} axes", x.rank());
             return Err(Error::NotRepresentable { format: ".parquet", what, instead: "reshape it to at most 64" });
         }

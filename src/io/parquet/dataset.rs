@@ -345,8 +345,12 @@ impl Dataset {
         if self.is_folder && !fs::symlink_metadata(&path)?.is_file() {
             return Err(changed("it is not a regular file"));
         }
-        let mut opened =
-            Opened::new(File::open(path)?, &ReadOptions::default(), &self.options.progress, self.bytes_read.as_deref())?;
+        let mut opened = Opened::new(
+            File::open(path)?,
+            &ReadOptions::default(),
+            &self.options.progress,
+            self.bytes_read.as_deref(),
+        )?;
         opened.stream.start_at(bytes_read);
         if opened.length != part.bytes {
             return Err(changed(&format!("it has {} bytes, but the manifest lists {}", opened.length, part.bytes)));
@@ -393,7 +397,7 @@ impl Dataset {
 fn are_in_order(pages: &[BoundedPage], end: &mut u64) -> bool {
     let all = pages.iter().flat_map(|(bounds, _)| bounds);
     let in_order = std::iter::once(&*end).chain(all).is_sorted();
-    *end = pages.last().map_or(*end, |([_, greatest], _)| (*greatest).max(*end));
+    *end = pages.last().map_or(*end, |([_, max], _)| (*max).max(*end));
     in_order
 }
 
@@ -465,8 +469,8 @@ mod tests {
         let all = pages(0..rows);
         assert!(all.len() > 4 && all.iter().map(|(_, entries)| entries).sum::<u64>() == u64::from(count), "{all:?}");
         let mut first = 0;
-        for &([least, greatest], entries) in &all {
-            assert_eq!((least, greatest), (first / 40, (first + entries - 1) / 40));
+        for &([min, max], entries) in &all {
+            assert_eq!((min, max), (first / 40, (first + entries - 1) / 40));
             first += entries;
         }
         assert_eq!((pages(2_500..rows), pages(0..1)), (Vec::new(), all));

@@ -8,7 +8,7 @@ use super::thrift::{varint, zigzag};
 const BATCH: usize = 64;
 
 /// The maximum number of values in a block of differences.
-const MOST_IN_BLOCK: u64 = 1 << 20;
+const MAX_IN_BLOCK: u64 = 1 << 20;
 
 /// Decodes plain values, or single bits.
 pub(super) fn plain(physical: Physical, bytes: &[u8], count: usize, values: &mut Vec<u64>) -> Option<()> {
@@ -53,15 +53,15 @@ pub(super) fn differences(physical: Physical, bytes: &[u8], count: usize, values
     };
     let (block, minis, total, first) = (next(bytes)?, next(bytes)?, next(bytes)?, zigzag(next(bytes)?));
     let per_mini = block.checked_div(minis)?;
-    (per_mini > 0 && per_mini % 8 == 0 && block <= MOST_IN_BLOCK && total == count as u64).then_some(())?;
+    (per_mini > 0 && per_mini % 8 == 0 && block <= MAX_IN_BLOCK && total == count as u64).then_some(())?;
     if count == 0 {
         return Some(());
     }
     values.push(first as u64 & mask);
     let (end, mut last) = (values.len() + count - 1, first as u64);
     while values.len() < end {
-        let (least, length) = varint(bytes.get(at..)?)?;
-        let least = zigzag(least) as u64;
+        let (min_delta, length) = varint(bytes.get(at..)?)?;
+        let min_delta = zigzag(min_delta) as u64;
         at += length;
         let widths = bytes.get(at..at + minis as usize)?;
         at += widths.len();
@@ -74,7 +74,7 @@ pub(super) fn differences(physical: Physical, bytes: &[u8], count: usize, values
             let mini = &mut values[start..];
             unpack(bytes.get(at..)?, width, mini)?;
             for value in mini {
-                last = last.wrapping_add(value.wrapping_add(least));
+                last = last.wrapping_add(value.wrapping_add(min_delta));
                 *value = last & mask;
             }
             at = (at + usize::from(width) * per_mini as usize / 8).min(bytes.len());

@@ -10,7 +10,7 @@ use crate::base::shape::Shape;
 use crate::dispatch_dtype;
 use crate::element::{DType, Element};
 use crate::io::element::FileElement;
-use crate::io::limits::MOST_AXES;
+use crate::io::limits::MAX_AXES;
 use crate::io::options::ReadOptions;
 
 /// Facts about consecutive entries in row-major order.
@@ -313,8 +313,8 @@ pub(super) fn parsed(text: &str, place: &str) -> Result<Json> {
 
 fn shape_of(json: &Json, place: &str) -> Result<Shape> {
     let lengths = json.numbers().ok_or_else(|| at_key(place, "its shape is not a list of lengths"))?;
-    if lengths.len() > MOST_AXES {
-        return Err(at_key(place, format!("{} axes are more than {MOST_AXES}", lengths.len())));
+    if lengths.len() > MAX_AXES {
+        return Err(at_key(place, format!("{} axes are more than {MAX_AXES}", lengths.len())));
     }
     let fits = |&length: &u64| usize::try_from(length).map_err(|_| at_key(place, format!("{length} is too long")));
     lengths.iter().map(fits).collect()

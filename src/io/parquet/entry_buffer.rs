@@ -14,7 +14,7 @@ use crate::pattern::CoordLists;
 pub(super) trait ValueSink {
     /// Adds a part of the values from `row` on: the first part constructs the values, the second part completes the
     /// values.
-    fn put(&mut self, part: usize, row: usize, bits: &[u64], most: usize) -> Allocated<()>;
+    fn put(&mut self, part: usize, row: usize, bits: &[u64], max_len: usize) -> Allocated<()>;
 
     /// Returns the bytes of a value.
     fn width(&self) -> usize;
@@ -29,10 +29,10 @@ impl<T> Default for ValueBuffer<T> {
 }
 
 impl<T: FileElement> ValueSink for ValueBuffer<T> {
-    fn put(&mut self, part: usize, row: usize, bits: &[u64], most: usize) -> Allocated<()> {
+    fn put(&mut self, part: usize, row: usize, bits: &[u64], max_len: usize) -> Allocated<()> {
         let width = size_of::<T>() / description::parts_of(T::DTYPE);
         if part == 0 {
-            recycle::reserve_up_to(&mut self.0, bits.len(), most)?;
+            recycle::reserve_up_to(&mut self.0, bits.len(), max_len)?;
             let mut bytes = [0; 16];
             self.0.extend(bits.iter().map(|bits| {
                 bytes[..8].copy_from_slice(&bits.to_le_bytes());
@@ -62,7 +62,7 @@ pub(super) struct EntryBuffer<'s> {
     pub(super) coords: CoordLists,
     sink: &'s mut dyn ValueSink,
     /// The maximum number of entries.
-    most: usize,
+    max_len: usize,
     /// The number of entries in complete row groups.
     pub(super) count: usize,
     /// The hashes of entries; `None` if no checksum covers the entries that are read, as in a box.
@@ -75,9 +75,9 @@ pub(super) struct EntryBuffer<'s> {
 }
 
 impl<'s> EntryBuffer<'s> {
-    pub(super) fn new(shape: &[usize], most: usize, sink: &'s mut dyn ValueSink) -> Self {
+    pub(super) fn new(shape: &[usize], max_len: usize, sink: &'s mut dyn ValueSink) -> Self {
         let (coords, hashes) = (CoordLists::new(shape.len(), Width::of_lengths(shape)), Some(Hashes::default()));
-        EntryBuffer { coords, sink, most, count: 0, hashes, first_axis: None, hash: 0, each: None }
+        EntryBuffer { coords, sink, max_len, count: 0, hashes, first_axis: None, hash: 0, each: None }
     }
 
     /// Returns an empty list for the entries of a box. No checksum covers these, and other entries may be among them.
@@ -100,13 +100,13 @@ impl<'s> EntryBuffer<'s> {
 
     pub(super) fn put_coords(&mut self, axis: usize, row: usize, values: &[u64]) -> Result<()> {
         self.hash(row, values)?;
-        self.coords.reserve(axis, values.len(), self.most)?;
+        self.coords.reserve(axis, values.len(), self.max_len)?;
         Ok(self.coords.extend(axis, values)?)
     }
 
     pub(super) fn put_values(&mut self, part: usize, row: usize, values: &[u64]) -> Result<()> {
         self.hash(row, values)?;
-        Ok(self.sink.put(part, self.count + row, values, self.most)?)
+        Ok(self.sink.put(part, self.count + row, values, self.max_len)?)
     }
 
     pub(super) fn finish_group(&mut self, rows: usize) {
@@ -123,7 +123,7 @@ impl<'s> EntryBuffer<'s> {
 
     /// Raises the maximum number of entries by `more`.
     pub(super) fn expect(&mut self, more: usize) {
-        self.most = self.most.saturating_add(more);
+        self.max_len = self.max_len.saturating_add(more);
     }
 
     /// Returns the facts about the entries after the first `count` entries, which have the hash `hash`.

@@ -77,7 +77,7 @@ impl Folder {
             self.note(&name)?;
             let path = self.root.join(&name);
             match temporary::create(&path, || File::create_new(&path).map(Some)) {
-                Err(error) if error.kind() == ErrorKind::AlreadyExists && self.next <= MOST_PARTS => {}
+                Err(error) if error.kind() == ErrorKind::AlreadyExists && self.next <= MAX_PARTS => {}
                 file => {
                     if let Some(file) = file? {
                         self.made.push(name.clone());
@@ -165,11 +165,11 @@ fn names(root: &Path) -> Result<Vec<String>> {
 }
 
 /// The maximum number of parts of a folder.
-const MOST_PARTS: usize = 1 << 20;
+const MAX_PARTS: usize = 1 << 20;
 
 /// Returns the number in the name of a part.
 fn number_of(name: &str) -> Option<usize> {
-    name.strip_prefix("part-")?.strip_suffix(".parquet")?.parse().ok().filter(|&number| number < MOST_PARTS)
+    name.strip_prefix("part-")?.strip_suffix(".parquet")?.parse().ok().filter(|&number| number < MAX_PARTS)
 }
 
 /// Removes the files of an unfinished write.

@@ -13,13 +13,13 @@ use crate::io::seekable::ReadSeek;
 pub(crate) const MAGIC: &[u8; 4] = b"PAR1";
 
 /// The maximum number of columns of a table.
-const MOST_COLUMNS: usize = 1 << 16;
+const MAX_COLUMNS: usize = 1 << 16;
 
 /// The maximum nesting depth of structures.
 const DEEPEST: usize = 64;
 
 /// The bytes that the names of all columns may have together.
-const MOST_NAMED: usize = 4 << 20;
+const MAX_NAMED: usize = 4 << 20;
 
 /// The storage type of a column's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -158,7 +158,7 @@ impl Footer {
         let (mut rows, mut thrift) = (None, Thrift::new(bytes));
         let parsed = thrift.fields(|thrift, number, wire| match (number, wire) {
             (2, Wire::List) => thrift.structs(|thrift| {
-                (elements.len() < MOST_COLUMNS).then_some(())?;
+                (elements.len() < MAX_COLUMNS).then_some(())?;
                 elements.push(SchemaNode::read(thrift)?);
                 Some(())
             }),
@@ -442,16 +442,16 @@ fn read_chunk_metadata(thrift: &mut Thrift<'_>, chunk: &mut Chunk) -> Option<()>
 
 #[allow(clippy::option_option)]
 fn read_bounds(thrift: &mut Thrift<'_>) -> Option<Option<(u64, u64)>> {
-    let (mut least, mut greatest) = (None, None);
+    let (mut min, mut max) = (None, None);
     thrift.fields(|thrift, number, wire| {
         match (number, wire) {
-            (5, Wire::Binary) => greatest = raw(thrift.binary()?),
-            (6, Wire::Binary) => least = raw(thrift.binary()?),
+            (5, Wire::Binary) => max = raw(thrift.binary()?),
+            (6, Wire::Binary) => min = raw(thrift.binary()?),
             _ => {}
         }
         Some(())
     })?;
-    Some(least.zip(greatest))
+    Some(min.zip(max))
 }
 
 /// Returns the bits of a value of at most eight bytes.
@@ -482,7 +482,7 @@ fn flatten(elements: &[SchemaNode]) -> Option<Vec<Column>> {
         name.push_str(&element.name);
         // The name of a structure is part of the names of all its columns.
         named += name.len();
-        (open.len() < DEEPEST && named < MOST_NAMED).then_some(())?;
+        (open.len() < DEEPEST && named < MAX_NAMED).then_some(())?;
         if element.children > 0 {
             open.push((element.children, name.len(), deepest, repeats));
         } else {

@@ -86,11 +86,11 @@ fn with_ends(pages: Vec<(u64, u64, u64)>, chunk: &Chunk, rows: usize) -> Option<
 }
 
 fn parse_bounds(bytes: &[u8]) -> Option<Vec<(u64, u64)>> {
-    let (mut least, mut greatest) = (Vec::new(), Vec::new());
+    let (mut min, mut max) = (Vec::new(), Vec::new());
     Thrift::new(bytes).fields(|thrift, number, wire| {
         let list = match (number, wire) {
-            (2, Wire::List) => &mut least,
-            (3, Wire::List) => &mut greatest,
+            (2, Wire::List) => &mut min,
+            (3, Wire::List) => &mut max,
             _ => return Some(()),
         };
         let (kind, count) = thrift.list()?;
@@ -100,7 +100,7 @@ fn parse_bounds(bytes: &[u8]) -> Option<Vec<(u64, u64)>> {
         }
         Some(())
     })?;
-    (least.len() == greatest.len()).then(|| least.into_iter().zip(greatest).collect())
+    (min.len() == max.len()).then(|| min.into_iter().zip(max).collect())
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ pub(super) const MANIFEST: &str = "_lacuna.json";
 
 /// The maximum bytes of a manifest, for about twenty thousand parts. A parsed manifest takes several times as many
 /// bytes.
-const MOST_BYTES: u64 = 4 << 20;
+const MAX_BYTES: u64 = 4 << 20;
 
 /// A table of a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,7 +45,7 @@ impl Manifest {
             file => file?,
         };
         let (length, mut text) = (file.metadata()?.len(), Vec::new());
-        file.take(MOST_BYTES + 1).read_to_end(&mut text)?;
+        file.take(MAX_BYTES + 1).read_to_end(&mut text)?;
         check_length(length.max(text.len() as u64))?;
         Manifest::parse(&String::from_utf8_lossy(&text))
     }
@@ -123,7 +123,7 @@ impl TablePart {
 
 fn check_length(bytes: u64) -> Result<()> {
     let instead = "write fewer and larger parts";
-    guard::<u8>("the manifest", bytes.into(), MOST_BYTES, instead)
+    guard::<u8>("the manifest", bytes.into(), MAX_BYTES, instead)
 }
 
 /// Returns whether a name is that of a file directly in the folder, on any system, and is not escaped in JSON.

@@ -46,8 +46,8 @@ pub(crate) fn read_stream(reader: &mut dyn Read, options: &ReadOptions) -> Resul
     if &magic != MAGIC {
         return Err(refused("the file does not begin with PAR1; it is not a Parquet file"));
     }
-    let most = options.max_memory.unwrap_or(u64::MAX);
-    reader.take(most.saturating_add(1)).read_to_end(&mut head)?;
+    let max_memory = options.max_memory.unwrap_or(u64::MAX);
+    reader.take(max_memory.saturating_add(1)).read_to_end(&mut head)?;
     options.check_memory("the file", head.len() as u128)?;
     head.shrink_to_fit();
     let held = head.len() as u64;
@@ -174,8 +174,8 @@ impl OpenedTable<'_> {
     pub(super) fn guard_rows(&self, count: usize, width: usize, held: u64) -> Result<()> {
         let order = if self.layout.is_ours { EntryOrder::Increasing } else { EntryOrder::Any };
         // The values and the hashes of one column of a row group are in memory as well.
-        let most = self.footer.groups.iter().map(|group| group.rows).max().unwrap_or(0);
-        let held = held.saturating_add(most.saturating_mul(16));
+        let max_memory = self.footer.groups.iter().map(|group| group.rows).max().unwrap_or(0);
+        let held = held.saturating_add(max_memory.saturating_mul(16));
         let budget = self.options.tensor_budget(self.worth.saturating_mul(WORTH), held);
         let shape = &self.layout.described.shape;
         let coords = shape.rank() * Width::of_lengths(shape).bytes();

@@ -164,10 +164,9 @@ impl OpenedTable<'_> {
         let (group, column) = (&self.footer.groups[number], self.layout.axes[axis]);
         let chunk = &group.chunks[column];
         let name = quoted(&self.footer.columns[column].name);
-        let check = |(least, greatest): (u64, u64), entries: Range<usize>| {
-            coords.first_outside(axis, entries, (least, greatest)).map_or(Ok(()), |coord| {
-                let message =
-                    format!("it has the coordinate {coord}, outside its stated range from {least} to {greatest}");
+        let check = |(min, max): (u64, u64), entries: Range<usize>| {
+            coords.first_outside(axis, entries, (min, max)).map_or(Ok(()), |coord| {
+                let message = format!("it has the coordinate {coord}, outside its stated range from {min} to {max}");
                 Err(Error::Format { place: format!("row group {number}, column {name}"), message })
             })
         };
@@ -213,7 +212,7 @@ impl OpenedTable<'_> {
         let chunk = &group.chunks[column];
         let Some(pages) = self.page_list(chunk, group.rows as usize)? else { return Ok(None) };
         let Some(bounds) = self.page_bounds(chunk, pages.len())? else { return Ok(None) };
-        let page = |((least, greatest), page): ((u64, u64), PageRows)| ([least, greatest], page.rows.len() as u64);
+        let page = |((min, max), page): ((u64, u64), PageRows)| ([min, max], page.rows.len() as u64);
         Ok(Some(bounds.into_iter().zip(pages).map(page).collect()))
     }
 
@@ -234,11 +233,11 @@ impl OpenedTable<'_> {
 
 /// Returns whether values within these bounds may be in a range of an axis with `length` positions. Coordinates out of
 /// range, and bounds that contain nothing, skip nothing: reading reports such faults.
-fn meets(column: &Column, (least, greatest): (u64, u64), (range, length): (&Range<usize>, usize)) -> bool {
+fn meets(column: &Column, (min, max): (u64, u64), (range, length): (&Range<usize>, usize)) -> bool {
     let sign = if column.physical == Physical::Int64 { 1 << 63 } else { 1 << 31 };
-    let is_negative = layout::is_signed(column) && (least | greatest) & sign != 0;
-    let is_none = least > greatest || least >= length as u64;
-    is_negative || is_none || least < range.end as u64 && range.start as u64 <= greatest
+    let is_negative = layout::is_signed(column) && (min | max) & sign != 0;
+    let is_none = min > max || min >= length as u64;
+    is_negative || is_none || min < range.end as u64 && range.start as u64 <= max
 }
 
 /// Returns the rows that are in both lists of ranges, each of which is in order.

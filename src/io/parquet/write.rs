@@ -32,7 +32,7 @@ pub(super) const PAGE: usize = 20 << 10;
 
 /// The divisor of the allowed memory for the rows of a group, and the bytes that these rows may always take.
 const PART: u64 = 4;
-const LEAST: u64 = 8 << 20;
+const MIN_BYTES: u64 = 8 << 20;
 
 /// Writes a tensor as a table.
 pub(crate) fn write(writer: &mut dyn Write, columns: &Columns<'_>, options: &WriteOptions) -> Result<()> {
@@ -58,7 +58,7 @@ impl WriteOptions {
         let (Some(memory), None) = (memory, self.group_entries) else { return self.rows_of_group() };
         // Incompressible data take eight bytes per row, in a buffer that grows by doubling.
         let bytes_of_row = 2 * size_of::<u64>() * columns.max(1);
-        let rows = (memory / PART).max(LEAST) / bytes_of_row as u64;
+        let rows = (memory / PART).max(MIN_BYTES) / bytes_of_row as u64;
         usize::try_from(rows).unwrap_or(GROUP).clamp(PAGE, GROUP)
     }
 }

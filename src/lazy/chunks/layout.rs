@@ -32,7 +32,7 @@ pub(super) enum Way {
 
 /// The largest number of shares in a stage. Each concatenation of a value with itself doubles the shares, and the
 /// values after this limit are computed entirely.
-const MOST_SHARES: usize = 1 << 12;
+const MAX_SHARES: usize = 1 << 12;
 
 /// The divisor of the memory for one position of an axis. If positions take more, the axis should not be split.
 const HEAVY: u64 = 4;
@@ -47,7 +47,7 @@ const CELL: u128 = 48;
 const COORD: u128 = 16;
 
 /// The largest number of passes. More passes take longer than repartitioning to temporary files.
-const MOST_PASSES: u128 = 6;
+const MAX_PASSES: u128 = 6;
 
 /// The cost of a stage. The first fields count most.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
@@ -89,9 +89,9 @@ pub(super) struct Leaf {
     pub(super) is_asked: bool,
 }
 
-/// The accumulators take at most this multiple of the bytes of the inputs, or `LEAST_STATES` bytes if that is more.
+/// The accumulators take at most this multiple of the bytes of the inputs, or `MIN_STATES` bytes if that is more.
 const STATES_OF_INPUT: u64 = 16;
-const LEAST_STATES: u64 = 16 << 20;
+const MIN_STATES: u64 = 16 << 20;
 
 pub(super) struct Layout<'a> {
     plan: &'a Plan,
@@ -168,7 +168,7 @@ fn states_of(plan: &Plan, memory: u64, slots: &[Option<Held>]) -> u64 {
         (None, _) => 0,
     };
     let input = plan.steps.iter().zip(slots).map(bytes).fold(0, u64::saturating_add);
-    (memory / STATES).min(input.saturating_mul(STATES_OF_INPUT).max(LEAST_STATES))
+    (memory / STATES).min(input.saturating_mul(STATES_OF_INPUT).max(MIN_STATES))
 }
 
 impl<'a> Layout<'a> {
@@ -266,7 +266,7 @@ impl<'a> Layout<'a> {
             1 => stream(node) != Stream::Whole,
             _ => {
                 let bytes = self.folded_bytes.saturating_add(self.folded_bytes_of(at));
-                stream(node) == Stream::Fold && bytes <= self.states.into() && self.passes(at) <= MOST_PASSES
+                stream(node) == Stream::Fold && bytes <= self.states.into() && self.passes(at) <= MAX_PASSES
             }
         };
         // If the operand is itself such a reduction, it is needed entirely. Otherwise its own operand would be split
@@ -379,7 +379,7 @@ impl<'a> Layout<'a> {
             let is_leaf = self.is_there[at] || self.source(at).is_some() || does_fold || asked.contains(&at);
             asked.extend(self.asked_of(at));
             let inputs = match share {
-                Share::Along(cut) if !is_leaf && met.len() < MOST_SHARES => self.shares(at, cut.axis).map(|taken| {
+                Share::Along(cut) if !is_leaf && met.len() < MAX_SHARES => self.shares(at, cut.axis).map(|taken| {
                     let shares = taken.shares.into_iter().map(|share| share.through(cut));
                     (self.plan.steps[at].inputs.iter().copied().zip(shares).collect::<Vec<_>>(), taken.run)
                 }),

@@ -9,7 +9,7 @@ pub(super) const INPUT: u64 = 8;
 
 /// The bytes that a chunk of input may always take, if all input that is read at once may take as much. Pages are read
 /// entirely, and small chunks would share many pages.
-pub(super) const LEAST_READ: u64 = 2 << 20;
+pub(super) const MIN_READ: u64 = 2 << 20;
 
 /// The divisor of the memory for the results of a step, in all chunks that are computed at once. Earlier and later
 /// steps need memory too.
@@ -20,7 +20,7 @@ pub(super) const RESULT: u64 = 4;
 pub(super) const STATES: u64 = 4;
 
 /// The bytes that the result of a step may always take. They fit in the additional memory for work.
-const LEAST: u64 = 4 << 20;
+const MIN_MEMORY: u64 = 4 << 20;
 
 /// The advice for a value that is too large, and for a result that may take a fraction of the memory.
 const INSTEAD: &str = "raise --max-memory (Chunks::memory), or compute a smaller result";
@@ -51,7 +51,7 @@ impl Room {
     /// Returns the result of `work`, and limits results that may become too large. The limit is the remaining memory
     /// divided by `part`, and by the number of works that run at once.
     pub(super) fn bounded<T>(&self, part: u64, works: u64, work: impl FnOnce() -> Result<T>) -> Result<T> {
-        let limit = (self.left() / part).max(LEAST) / works;
+        let limit = (self.left() / part).max(MIN_MEMORY) / works;
         limit::within(Some(limit), work).map_err(|error| self.with_totals(error, limit, part))
     }
 

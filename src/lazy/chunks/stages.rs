@@ -152,7 +152,7 @@ impl Run<'_> {
         };
         let feed = InPieces {
             is_streamed: true,
-            most: usize::try_from(self.layout.states.min(self.room.left() / STATES)).unwrap_or(usize::MAX),
+            max_bytes: usize::try_from(self.layout.states.min(self.room.left() / STATES)).unwrap_or(usize::MAX),
             picoseconds: PICOSECONDS,
             ..InPieces::of(&pattern, &empty, &run)
         };

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::layout::{Leaf, Stage};
-use super::limits::{INPUT, LEAST_READ, RESULT, excess};
+use super::limits::{INPUT, MIN_READ, RESULT, excess};
 use super::run::Run;
 use crate::base::alloc;
 use crate::base::error::{Error, Result};
@@ -48,7 +48,7 @@ pub(super) struct Traversal<'s> {
     /// The largest number of bytes of the split inputs in a chunk.
     limit: u64,
     /// A smaller limit after the result of a step was too large. The limit grows again while results fit.
-    most: u64,
+    reduced_limit: u64,
     /// The largest ratio of the bytes of a result to the bytes of its input, once a chunk is computed.
     grown: Option<u64>,
     /// The computed chunks that are not passed yet.
@@ -74,7 +74,7 @@ impl<'s> Traversal<'s> {
         let (weights, partitioned, left) = (alloc::zeros(bins.count())?, BTreeMap::new(), Vec::new());
         let width = threads::width().min(AT_ONCE);
         let input = run.room.left() / INPUT;
-        let limit = (input / width.max(2) as u64).max(input.min(LEAST_READ));
+        let limit = (input / width.max(2) as u64).max(input.min(MIN_READ));
         let mut walk = Traversal {
             run,
             stage,
@@ -86,7 +86,7 @@ impl<'s> Traversal<'s> {
             left,
             width,
             limit,
-            most: u64::MAX,
+            reduced_limit: u64::MAX,
             grown: None,
             found: VecDeque::new(),
             failed: None,
@@ -146,7 +146,8 @@ impl<'s> Traversal<'s> {
         if let Some(error) = self.failed.take() {
             return Err(error);
         }
-        let (width, most) = (if self.grown.is_some() { self.width } else { 1 }, self.limit * self.width as u64);
+        let (width, reduced_limit) =
+            (if self.grown.is_some() { self.width } else { 1 }, self.limit * self.width as u64);
         let (mut ranges, mut weight) = (Vec::<Ranged>::new(), 0_u64);
         while ranges.len() < width {
             match self.range() {
@@ -157,7 +158,7 @@ impl<'s> Traversal<'s> {
                     self.failed = Some(error);
                     break;
                 }
-                Some(Ok(range)) if !ranges.is_empty() && weight.saturating_add(range.weight) > most => {
+                Some(Ok(range)) if !ranges.is_empty() && weight.saturating_add(range.weight) > reduced_limit => {
                     self.left.push(range);
                     break;
                 }
@@ -176,8 +177,8 @@ impl<'s> Traversal<'s> {
     /// Returns the first positions of a range, up to the number that is allowed at once. A very long axis allows more.
     /// The other positions are added to the remaining ranges.
     fn begun(&mut self, Ranged { range, weight }: Ranged) -> Ranged {
-        let most = self.run.chunks.positions.max(self.stage.length.div_ceil(BINS << 4));
-        let end = range.end.min(range.start.saturating_add(most));
+        let reduced_limit = self.run.chunks.positions.max(self.stage.length.div_ceil(BINS << 4));
+        let end = range.end.min(range.start.saturating_add(reduced_limit));
         if end < range.end {
             self.left.push(Ranged { range: end..range.end, weight });
         }
@@ -190,7 +191,7 @@ impl<'s> Traversal<'s> {
             return None;
         }
         // The size of a result is unknown before the first result.
-        let limit = self.most.min(self.limit / self.grown.unwrap_or(4));
+        let limit = self.reduced_limit.min(self.limit / self.grown.unwrap_or(4));
         let first = self.bins.range(self.next).start;
         let (mut end, mut weight) = (first, 0_u64);
         while self.next < self.weights.len() {
@@ -320,7 +321,7 @@ impl<'s> Traversal<'s> {
             }
         }
         if self.left.is_empty() {
-            self.most = self.most.saturating_add(self.most / 8 + 1);
+            self.reduced_limit = self.reduced_limit.saturating_add(self.reduced_limit / 8 + 1);
         }
         found
     }
@@ -349,7 +350,7 @@ impl<'s> Traversal<'s> {
             _ => usize::try_from(excess.saturating_mul(2)).unwrap_or(PARTS).clamp(2, PARTS).min(range.len()),
         };
         let (width, weight) = (range.len().div_ceil(parts), weight / parts as u64);
-        self.most = weight / works;
+        self.reduced_limit = weight / works;
         let part = |start: usize| Ranged { range: start..range.end.min(start.saturating_add(width)), weight };
         Some(range.clone().step_by(width).rev().map(part).collect())
     }

@@ -36,9 +36,9 @@ fn is_product_finite<T: Ring>(lists: &[&[T]]) -> bool {
         AnyNumber::Real(real) => real.abs(),
         AnyNumber::Complex(re, im) => 2.0 * re.abs().max(im.abs()),
     };
-    let greatest = |items: &&[T]| items.iter().map(magnitude).fold(1.0, f64::max);
+    let largest = |items: &&[T]| items.iter().map(magnitude).fold(1.0, f64::max);
     // The factor 4 covers the rounding of each product, and complex products, which are sums of two products.
-    let bound = lists.iter().map(greatest).product::<f64>() * 4.0;
+    let bound = lists.iter().map(largest).product::<f64>() * 4.0;
     bound.is_finite() && T::from_number(AnyNumber::Real(bound)).is_some()
 }
 

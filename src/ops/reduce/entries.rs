@@ -51,7 +51,7 @@ impl<T: Element> Entries<'_, T> {
     }
 
     /// Returns the maximum number of entries. The pattern does not determine it if values come in any order.
-    pub(super) fn most(&self) -> u128 {
+    pub(super) fn max_entries(&self) -> u128 {
         #[cfg(feature = "lazy")]
         if self.stream.is_some_and(|stream| stream.values.is_streamed()) {
             return u128::MAX;

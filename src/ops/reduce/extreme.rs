@@ -21,11 +21,11 @@ use crate::ops::operand::Operand;
 
 /// The descriptor of the extremes: the maximum or the minimum, with or without NaN.
 #[derive(Clone, Copy)]
-pub(super) struct Extreme<const GREATEST: bool, const SKIPS_NAN: bool>;
+pub(super) struct Extreme<const IS_MAX: bool, const SKIPS_NAN: bool>;
 
-impl<const GREATEST: bool, const SKIPS_NAN: bool> Op for Extreme<GREATEST, SKIPS_NAN> {
+impl<const IS_MAX: bool, const SKIPS_NAN: bool> Op for Extreme<IS_MAX, SKIPS_NAN> {
     fn name(&self) -> &'static str {
-        match (GREATEST, SKIPS_NAN) {
+        match (IS_MAX, SKIPS_NAN) {
             (false, false) => op::min.name,
             (true, false) => op::max.name,
             (false, true) => op::nanmin.name,
@@ -35,7 +35,7 @@ impl<const GREATEST: bool, const SKIPS_NAN: bool> Op for Extreme<GREATEST, SKIPS
 }
 
 /// The accumulator is the extreme so far; `None` before the first element.
-impl<T: Real, const GREATEST: bool, const SKIPS_NAN: bool> Fold<T> for Extreme<GREATEST, SKIPS_NAN> {
+impl<T: Real, const IS_MAX: bool, const SKIPS_NAN: bool> Fold<T> for Extreme<IS_MAX, SKIPS_NAN> {
     type State = Option<T>;
     type Out = T;
 
@@ -47,7 +47,7 @@ impl<T: Real, const GREATEST: bool, const SKIPS_NAN: bool> Fold<T> for Extreme<G
         if SKIPS_NAN && value.isnan() {
             return;
         }
-        *state = Some(state.map_or(value, |found| beyond::<GREATEST, T>(value, found)));
+        *state = Some(state.map_or(value, |found| beyond::<IS_MAX, T>(value, found)));
     }
 
     fn repeat(&self, state: &mut Option<T>, value: T, count: u128) {
@@ -72,13 +72,13 @@ impl<T: Real, const GREATEST: bool, const SKIPS_NAN: bool> Fold<T> for Extreme<G
     }
 
     fn of_no_entry(&self) -> Outcome<T> {
-        Ok(missing::<T>().unwrap_or(if GREATEST { T::LOWEST } else { T::HIGHEST }))
+        Ok(missing::<T>().unwrap_or(if IS_MAX { T::LOWEST } else { T::HIGHEST }))
     }
 
     /// The sign of a zero depends on the other zeros and on the fill, so a zero is not known here.
     #[inline(always)]
     fn of_interleaved(&self, values: &[T], runs: &Interleaved, unstored: &Unstored<T>) -> Known<T> {
-        let (found, are_known) = extremes_interleaved::<GREATEST, T>(values, runs, unstored);
+        let (found, are_known) = extremes_interleaved::<IS_MAX, T>(values, runs, unstored);
         (found.map(|(found, _)| found), from_fn(|run| are_known[run] & (found[run].0 != T::ZERO)))
     }
 
@@ -90,7 +90,7 @@ impl<T: Real, const GREATEST: bool, const SKIPS_NAN: bool> Fold<T> for Extreme<G
         unstored: &Unstored<T>,
     ) -> Allocated<Option<StoredCells<T>>> {
         let add = |key: &mut i64, value| {
-            *key = (*key).max(key_of::<GREATEST, SKIPS_NAN, T>(value));
+            *key = (*key).max(key_of::<IS_MAX, SKIPS_NAN, T>(value));
             true
         };
         let join = |key: &mut i64, other| {
@@ -98,11 +98,11 @@ impl<T: Real, const GREATEST: bool, const SKIPS_NAN: bool> Fold<T> for Extreme<G
             true
         };
         let cell = Cell { start: i64::MIN, add, join };
-        scatter_states(*self, kept, values, unstored, cell, of_key::<GREATEST, SKIPS_NAN, T>)
+        scatter_states(*self, kept, values, unstored, cell, of_key::<IS_MAX, SKIPS_NAN, T>)
     }
 
     fn slice(&self, state: &mut Option<T>, values: &[T]) {
-        if let Some(found) = extreme_of_many::<GREATEST, T>(values, SKIPS_NAN) {
+        if let Some(found) = extreme_of_many::<IS_MAX, T>(values, SKIPS_NAN) {
             self.step(state, found);
         }
     }
@@ -111,13 +111,13 @@ impl<T: Real, const GREATEST: bool, const SKIPS_NAN: bool> Fold<T> for Extreme<G
 /// The descriptor of the gradients.
 #[derive(Clone, Copy)]
 struct ExtremeShares {
-    is_greatest: bool,
+    is_max: bool,
     skips_nan: bool,
 }
 
 impl Op for ExtremeShares {
     fn name(&self) -> &'static str {
-        match (self.is_greatest, self.skips_nan) {
+        match (self.is_max, self.skips_nan) {
             (false, false) => op::min_backward.name,
             (true, false) => op::max_backward.name,
             (false, true) => op::nanmin_backward.name,
@@ -139,7 +139,7 @@ impl<T: Real> Holistic<T> for ExtremeShares {
 
     fn of(&self, group: &Group<'_, T>, (): &mut ()) -> Outcome<(T, u128)> {
         let unstored = group.unstored.count(group.stored.len());
-        let found = match self.is_greatest {
+        let found = match self.is_max {
             true => extreme_of_group::<true, T>(group, self.skips_nan),
             false => extreme_of_group::<false, T>(group, self.skips_nan),
         };
@@ -150,12 +150,12 @@ impl<T: Real> Holistic<T> for ExtremeShares {
 }
 
 /// Returns the extreme of the stored elements of a group and its fill, or `None` if no element counts.
-fn extreme_of_group<const GREATEST: bool, T: Real>(group: &Group<'_, T>, skips_nan: bool) -> Option<T> {
-    let stored = extreme_of_many::<GREATEST, T>(group.stored, skips_nan);
+fn extreme_of_group<const IS_MAX: bool, T: Real>(group: &Group<'_, T>, skips_nan: bool) -> Option<T> {
+    let stored = extreme_of_many::<IS_MAX, T>(group.stored, skips_nan);
     let has_unstored = group.unstored.count(group.stored.len()) > 0;
     let fill = group.unstored.fill.filter(|fill| has_unstored && !(skips_nan && fill.isnan()));
     match (stored, fill) {
-        (Some(stored), Some(fill)) => Some(beyond::<GREATEST, T>(fill, stored)),
+        (Some(stored), Some(fill)) => Some(beyond::<IS_MAX, T>(fill, stored)),
         (stored, fill) => stored.or(fill),
     }
 }
@@ -238,7 +238,7 @@ pub fn min_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
     upstream: &U,
     axes: impl Into<Axes>,
 ) -> Result<X::Reduced<U::Elem>> {
-    gradient(x, ExtremeShares { is_greatest: false, skips_nan: false }, upstream, &axes.into())
+    gradient(x, ExtremeShares { is_max: false, skips_nan: false }, upstream, &axes.into())
 }
 
 /// Returns the largest element over the given axes.
@@ -313,7 +313,7 @@ pub fn max_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
     upstream: &U,
     axes: impl Into<Axes>,
 ) -> Result<X::Reduced<U::Elem>> {
-    gradient(x, ExtremeShares { is_greatest: true, skips_nan: false }, upstream, &axes.into())
+    gradient(x, ExtremeShares { is_max: true, skips_nan: false }, upstream, &axes.into())
 }
 
 /// Returns the smallest element over the given axes, ignoring NaN.
@@ -388,7 +388,7 @@ pub fn nanmin_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
     upstream: &U,
     axes: impl Into<Axes>,
 ) -> Result<X::Reduced<U::Elem>> {
-    gradient(x, ExtremeShares { is_greatest: false, skips_nan: true }, upstream, &axes.into())
+    gradient(x, ExtremeShares { is_max: false, skips_nan: true }, upstream, &axes.into())
 }
 
 /// Returns the largest element over the given axes, ignoring NaN.
@@ -463,5 +463,5 @@ pub fn nanmax_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
     upstream: &U,
     axes: impl Into<Axes>,
 ) -> Result<X::Reduced<U::Elem>> {
-    gradient(x, ExtremeShares { is_greatest: true, skips_nan: true }, upstream, &axes.into())
+    gradient(x, ExtremeShares { is_max: true, skips_nan: true }, upstream, &axes.into())
 }

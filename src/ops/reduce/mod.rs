@@ -94,7 +94,7 @@ fn fold_entries<T: Element, F: Fold<T>>(x: &Entries<'_, T>, op: F, axes: &Axes) 
     let reduction = Reduction::new(x.pattern.shape(), axes)?;
     let (unstored, extents) = (x.unstored(&reduction), x.extents(&reduction)?);
     let of = |extent| fold_unstored(op, &Unstored { extent, ..unstored });
-    let fill = Fill::new(op.name(), &reduction, x.most(), extents.as_deref(), &of)?;
+    let fill = Fill::new(op.name(), &reduction, x.max_entries(), extents.as_deref(), &of)?;
     let (pattern, values) = fold_values(x, op, &reduction, &UnstoredByGroup { unstored, extents: extents.as_deref() })?;
     fill.complete(pattern, values, F::Out::ZERO)
 }
@@ -144,7 +144,7 @@ fn reduce_entries<T: Element, H: Holistic<T>>(x: &Entries<'_, T>, op: H, axes: &
             .of(&Group { stored: &[], unstored: Unstored { extent, ..unstored }, position: &|_| 0 }, &mut op.scratch()),
         None => Ok(unseen),
     };
-    let fill = Fill::new(op.name(), &reduction, x.most(), extents.as_deref(), &of)?;
+    let fill = Fill::new(op.name(), &reduction, x.max_entries(), extents.as_deref(), &of)?;
     let unstored = UnstoredByGroup { unstored, extents: extents.as_deref() };
     let (pattern, values) = reduce_values(x, op, &reduction, &unstored, unseen)?;
     fill.complete(pattern, values, unseen)

@@ -3,7 +3,7 @@
 use super::{fold, gradient};
 use crate::base::axes::Axes;
 use crate::base::error::Result;
-use crate::element::norm::{Greatest, Magnitudes, Squares};
+use crate::element::norm::{Magnitudes, MaxMagnitude, Squares};
 use crate::element::{Accumulator, Float};
 use crate::kernels::holistic::{Gradient, Group, Holistic};
 use crate::kernels::op::{GroupError, Op, Outcome};
@@ -148,7 +148,7 @@ impl Op for Infinity {
 }
 
 impl<T: Float> Finish<T> for Infinity {
-    type Total = Greatest;
+    type Total = MaxMagnitude;
     type Out = T;
     const SKIPS_NAN: bool = false;
 
@@ -156,12 +156,12 @@ impl<T: Float> Finish<T> for Infinity {
         false
     }
 
-    fn finish(&self, total: &Greatest, _: u128) -> Outcome<T> {
+    fn finish(&self, total: &MaxMagnitude, _: u128) -> Outcome<T> {
         Ok(T::from_f64(total.0))
     }
 
     #[inline(always)]
-    fn finish_quickly(cell: <Greatest as Accumulator<T>>::Cell, _: u128) -> Option<T> {
+    fn finish_quickly(cell: <MaxMagnitude as Accumulator<T>>::Cell, _: u128) -> Option<T> {
         Some(T::from_f64(cell))
     }
 }
@@ -219,15 +219,12 @@ impl<T: Float> Holistic<T> for NormShares {
                 }
             }
             NormOrder::Infinity => {
-                let Greatest(greatest) = total(group);
-                let is_greatest = |value: T| value.to_f64().abs() == greatest;
-                let stored = group.stored.iter().filter(|&&value| is_greatest(value)).count();
-                let unstored = if group.unstored.fill.is_some_and(is_greatest) {
-                    group.unstored.count(group.stored.len())
-                } else {
-                    0
-                };
-                Ok((greatest, stored as u128 + unstored))
+                let MaxMagnitude(max_magnitude) = total(group);
+                let is_max = |value: T| value.to_f64().abs() == max_magnitude;
+                let stored = group.stored.iter().filter(|&&value| is_max(value)).count();
+                let unstored =
+                    if group.unstored.fill.is_some_and(is_max) { group.unstored.count(group.stored.len()) } else { 0 };
+                Ok((max_magnitude, stored as u128 + unstored))
             }
         }
     }

@@ -19,13 +19,13 @@ const NOWHERE: u64 = u64::MAX;
 /// The descriptor of the positions of extremes.
 #[derive(Clone, Copy)]
 struct ExtremePosition {
-    is_greatest: bool,
+    is_max: bool,
     skips_nan: bool,
 }
 
 impl Op for ExtremePosition {
     fn name(&self) -> &'static str {
-        match (self.is_greatest, self.skips_nan) {
+        match (self.is_max, self.skips_nan) {
             (false, false) => op::argmin.name,
             (true, false) => op::argmax.name,
             (false, true) => op::nanargmin.name,
@@ -57,7 +57,7 @@ impl<T: Real> Holistic<T> for ExtremePosition {
         position: &(dyn Fn(usize) -> u128 + Sync),
         blank: u64,
     ) -> Known<u64> {
-        let (found, are_known) = match self.is_greatest {
+        let (found, are_known) = match self.is_max {
             true => extremes_interleaved::<true, T>(values, runs, unstored),
             false => extremes_interleaved::<false, T>(values, runs, unstored),
         };
@@ -65,7 +65,7 @@ impl<T: Real> Holistic<T> for ExtremePosition {
     }
 
     fn of(&self, group: &Group<'_, T>, (): &mut ()) -> Outcome<u64> {
-        match group.extreme_position(self.is_greatest, self.skips_nan) {
+        match group.extreme_position(self.is_max, self.skips_nan) {
             Some(position) => Ok(position),
             None if self.skips_nan => Ok(NOWHERE),
             None => Err(GroupError::Empty),
@@ -114,7 +114,7 @@ impl<T: Real> Holistic<T> for ExtremePosition {
 /// Definition: [`numpy.argmin`](https://numpy.org/doc/stable/reference/generated/numpy.argmin.html), over any axes.
 #[doc(alias = "numpy.argmin")]
 pub fn argmin<X: Operand<Elem: Real>>(x: &X, axes: impl Into<Axes>) -> Result<X::Reduced<u64>> {
-    holistic(x, ExtremePosition { is_greatest: false, skips_nan: false }, &axes.into())
+    holistic(x, ExtremePosition { is_max: false, skips_nan: false }, &axes.into())
 }
 
 /// Returns the position of the largest element over the given axes.
@@ -154,7 +154,7 @@ pub fn argmin<X: Operand<Elem: Real>>(x: &X, axes: impl Into<Axes>) -> Result<X:
 /// Definition: [`numpy.argmax`](https://numpy.org/doc/stable/reference/generated/numpy.argmax.html), over any axes.
 #[doc(alias = "numpy.argmax")]
 pub fn argmax<X: Operand<Elem: Real>>(x: &X, axes: impl Into<Axes>) -> Result<X::Reduced<u64>> {
-    holistic(x, ExtremePosition { is_greatest: true, skips_nan: false }, &axes.into())
+    holistic(x, ExtremePosition { is_max: true, skips_nan: false }, &axes.into())
 }
 
 /// Returns the position of the smallest element over the given axes.
@@ -195,7 +195,7 @@ pub fn argmax<X: Operand<Elem: Real>>(x: &X, axes: impl Into<Axes>) -> Result<X:
 /// axes.
 #[doc(alias = "numpy.nanargmin")]
 pub fn nanargmin<X: Operand<Elem: Float>>(x: &X, axes: impl Into<Axes>) -> Result<X::Reduced<u64>> {
-    holistic(x, ExtremePosition { is_greatest: false, skips_nan: true }, &axes.into())
+    holistic(x, ExtremePosition { is_max: false, skips_nan: true }, &axes.into())
 }
 
 /// Returns the position of the largest element over the given axes.
@@ -236,5 +236,5 @@ pub fn nanargmin<X: Operand<Elem: Float>>(x: &X, axes: impl Into<Axes>) -> Resul
 /// axes.
 #[doc(alias = "numpy.nanargmax")]
 pub fn nanargmax<X: Operand<Elem: Float>>(x: &X, axes: impl Into<Axes>) -> Result<X::Reduced<u64>> {
-    holistic(x, ExtremePosition { is_greatest: true, skips_nan: true }, &axes.into())
+    holistic(x, ExtremePosition { is_max: true, skips_nan: true }, &axes.into())
 }

@@ -94,10 +94,10 @@ impl Moves {
         self.then(MoveStep::Axes(axes), lengths)
     }
 
-    pub(super) fn band(mut self, name: &'static str, least: i128, most: i128) -> Self {
+    pub(super) fn band(mut self, name: &'static str, min: i128, max: i128) -> Self {
         self.zeros = Some(name);
         let shape = self.shape().clone();
-        self.then(MoveStep::Band(least, most), shape)
+        self.then(MoveStep::Band(min, max), shape)
     }
 
     pub(super) fn diagonal(self, offset: i128, length: usize) -> Self {

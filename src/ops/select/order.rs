@@ -990,11 +990,11 @@ pub(crate) fn squeezed(lengths: &[usize], axes: impl Into<Axes>) -> Result<Moves
 /// Maximum number of new axes.
 ///
 /// A range of axes does not need memory, so a longer range is out of range.
-const MOST_NEW: usize = 1 << 10;
+const MAX_NEW: usize = 1 << 10;
 
 pub(crate) fn expanded(lengths: &[usize], axes: impl Into<Axes>) -> Result<Moves> {
     let axes = axes.into();
-    let new = axes.normalize(lengths.len() + axes.count().unwrap_or(0).min(MOST_NEW))?;
+    let new = axes.normalize(lengths.len() + axes.count().unwrap_or(0).min(MAX_NEW))?;
     let mut old = 0..lengths.len();
     let axis = |axis: usize| if new.contains(&axis) { None } else { old.next() };
     Ok(Moves::of(lengths).axes((0..lengths.len() + new.len()).map(axis).collect()))

@@ -104,8 +104,8 @@ impl<T: Bits> Zip<T, T> for BitOr {
         Ok(moved(entry))
     }
 
-    fn absorbing(&self, (least, greatest): (i128, i128)) -> Option<i128> {
-        (least == 0).then_some(greatest)
+    fn absorbing(&self, (min, max): (i128, i128)) -> Option<i128> {
+        (min == 0).then_some(max)
     }
 }
 

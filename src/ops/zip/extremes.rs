@@ -34,8 +34,8 @@ impl<T: Real> Zip<T, T> for Minimum {
         Ok(moved(entry))
     }
 
-    fn absorbing(&self, (least, _): (i128, i128)) -> Option<i128> {
-        Some(least)
+    fn absorbing(&self, (min, _): (i128, i128)) -> Option<i128> {
+        Some(min)
     }
 }
 
@@ -166,8 +166,8 @@ impl<T: Real> Zip<T, T> for Maximum {
         Ok(moved(entry))
     }
 
-    fn absorbing(&self, (_, greatest): (i128, i128)) -> Option<i128> {
-        Some(greatest)
+    fn absorbing(&self, (_, max): (i128, i128)) -> Option<i128> {
+        Some(max)
     }
 }
 

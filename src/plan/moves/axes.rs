@@ -95,24 +95,24 @@ fn in_order(
 }
 
 /// Returns the entries whose `column - row`, on the last two axes, is between the bounds.
-fn in_band(x: &AnyPattern, least: i128, most: i128) -> Result<Vec<usize>> {
+fn in_band(x: &AnyPattern, min: i128, max: i128) -> Result<Vec<usize>> {
     let rank = x.shape().rank();
     let axes = [x.axis(rank - 2)?, x.axis(rank - 1)?];
-    Ok(by_slices!(&axes, own => in_band_of(own[0], own[1], least, most))?)
+    Ok(by_slices!(&axes, own => in_band_of(own[0], own[1], min, max))?)
 }
 
-fn in_band_of<I: Index>(rows: &[I], columns: &[I], least: i128, most: i128) -> Allocated<Vec<usize>> {
+fn in_band_of<I: Index>(rows: &[I], columns: &[I], min: i128, max: i128) -> Allocated<Vec<usize>> {
     marked(rows.len(), |range, marks| {
         let pairs = rows[range.clone()].iter().zip(&columns[range]);
         for (mark, (row, column)) in marks.iter_mut().zip(pairs) {
             let behind = behind(row.to_usize(), column.to_usize());
-            *mark &= (least <= behind) & (behind <= most);
+            *mark &= (min <= behind) & (behind <= max);
         }
     })
 }
 
-pub(super) fn band(x: &AnyPattern, least: i128, most: i128) -> Result<Selected> {
-    let kept = in_band(x, least, most)?;
+pub(super) fn band(x: &AnyPattern, min: i128, max: i128) -> Result<Selected> {
+    let kept = in_band(x, min, max)?;
     match kept.len() == x.nnz() {
         true => Ok(Selected::same(x.clone())),
         false => Ok(Selected { pattern: x.retain(&kept)?, sources: Sources::List(kept) }),

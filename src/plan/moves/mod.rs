@@ -58,9 +58,9 @@ impl MoveStep {
                 axes.iter().zip(&*cell).for_each(|(axis, &coord)| axis.map_or((), |axis| source[axis] = coord));
                 *cell = source;
             }
-            MoveStep::Band(least, most) => {
+            MoveStep::Band(min, max) => {
                 let behind = behind(cell[x.len() - 2], cell[x.len() - 1]);
-                return *least <= behind && behind <= *most;
+                return *min <= behind && behind <= *max;
             }
             MoveStep::Diagonal(offset) => {
                 let at = cell.pop().unwrap_or(0);
@@ -111,7 +111,7 @@ impl MoveStep {
             }
             (MoveStep::Pad(before), Some(offsets)) => pad_lanes(x, offsets, before, shape, room),
             (MoveStep::Axes(axes), _) => other_axes(x, axes, shape, room),
-            (MoveStep::Band(least, most), _) => band(x, *least, *most),
+            (MoveStep::Band(min, max), _) => band(x, *min, *max),
             (MoveStep::Diagonal(offset), _) => diagonal(x, *offset, shape, room),
         }
     }

@@ -34,10 +34,10 @@ use crate::which::Reason;
 use crate::worker::{ANOTHER_TOKEN, NO_TOKEN, QUERY, hex};
 
 /// The bytes that the description of a query for workers may take.
-const MOST: usize = 1 << 15;
+const MAX_DESCRIPTION: usize = 1 << 15;
 
 /// The bytes that repeated operands may take, which are sent to workers with the plan.
-const MOST_BESIDE: usize = 1 << 20;
+const MAX_OPERAND_BYTES: usize = 1 << 20;
 
 /// Workers as the engine of a graph, on this machine or on other machines.
 ///
@@ -394,10 +394,10 @@ impl Runs for Cluster {
 
     fn takes(&self, query: &Query) -> std::result::Result<(), Reason> {
         let asked = QueryMessage::of(query).map_err(|error| Reason(error.to_string()))?;
-        if query.sides().iter().map(|side| side.bytes().len()).sum::<usize>() > MOST_BESIDE {
-            return Err(Reason(format!("its operands in memory take more than {MOST_BESIDE} bytes")));
+        if query.sides().iter().map(|side| side.bytes().len()).sum::<usize>() > MAX_OPERAND_BYTES {
+            return Err(Reason(format!("its operands in memory take more than {MAX_OPERAND_BYTES} bytes")));
         }
-        match asked.encoded_len() <= MOST {
+        match asked.encoded_len() <= MAX_DESCRIPTION {
             true => Ok(()),
             false => Err(Reason("the textual form of its steps is too long for workers".into())),
         }

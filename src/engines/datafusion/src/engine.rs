@@ -29,7 +29,7 @@ pub(crate) fn group_bytes(query: &dyn Asks) -> usize {
 }
 
 /// The minimum memory per partition in bytes, without which DataFusion cannot sort.
-const LEAST: usize = 4 << 20;
+const MIN_MEMORY: usize = 4 << 20;
 
 /// DataFusion as the engine of a graph.
 ///
@@ -92,7 +92,7 @@ pub(crate) fn session(
     memory: u64,
     folder: &Folder,
 ) -> std::result::Result<(SessionConfig, Arc<RuntimeEnv>), DataFusionError> {
-    let memory = usize::try_from(memory).unwrap_or(usize::MAX).max(partitions.saturating_mul(LEAST));
+    let memory = usize::try_from(memory).unwrap_or(usize::MAX).max(partitions.saturating_mul(MIN_MEMORY));
     let runtime = runtime(memory, folder.disk()).build_arc()?;
     // The groups of a batch are in memory at once.
     let batch = (memory / partitions / group_bytes(query)).clamp(64, 8192);

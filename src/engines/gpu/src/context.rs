@@ -16,12 +16,12 @@ const PIECE: usize = 16 << 20;
 /// The bytes from which on an array is copied through the ring of mapped buffers.
 const DIRECT: usize = 1 << 20;
 /// The largest number of items that kernels number. The last workgroups number more, and must not reach 2^32.
-pub(crate) const MOST_ITEMS: u64 = 1 << 31;
+pub(crate) const MAX_ITEMS: u64 = 1 << 31;
 /// The largest number of workgroups on an axis of a dispatch.
-const MOST_GROUPS: u64 = 65_535;
+const MAX_GROUPS: u64 = 65_535;
 
 /// The number of workgroups that wait until the device gets them together.
-const MOST_PENDING: u64 = 4096;
+const MAX_PENDING: u64 = 4096;
 
 /// How a device is opened. Tests change it.
 #[derive(Clone)]
@@ -29,16 +29,16 @@ pub(crate) struct Setup {
     /// The invocations of a workgroup.
     pub(crate) group: u32,
     /// The bytes of the largest array.
-    pub(crate) most_array: u64,
+    pub(crate) max_array_bytes: u64,
     /// The bytes of the largest part of an array that a kernel reads.
-    pub(crate) most_bytes: u64,
+    pub(crate) max_bytes: u64,
     /// A text in all kernels, and the text that replaces it.
     pub(crate) altered: Option<(String, String)>,
 }
 
 impl Default for Setup {
     fn default() -> Self {
-        Setup { group: 256, most_array: u64::MAX, most_bytes: u64::MAX, altered: None }
+        Setup { group: 256, max_array_bytes: u64::MAX, max_bytes: u64::MAX, altered: None }
     }
 }
 
@@ -174,9 +174,9 @@ impl Context {
         let (lost, wrong) = (Arc::clone(&failure), Arc::clone(&failure));
         device.set_device_lost_callback(move |reason, why| *locked(&lost) = Some(format!("{reason:?}: {why}")));
         device.on_uncaptured_error(Arc::new(move |error| *locked(&wrong) = Some(error.to_string())));
-        let most_array = limits.max_buffer_size.min(setup.most_array);
-        let most_bytes = limits.max_storage_buffer_binding_size.min(most_array).min(setup.most_bytes);
-        let setup = Setup { most_array, most_bytes, ..setup };
+        let max_array_bytes = limits.max_buffer_size.min(setup.max_array_bytes);
+        let max_bytes = limits.max_storage_buffer_binding_size.min(max_array_bytes).min(setup.max_bytes);
+        let setup = Setup { max_array_bytes, max_bytes, ..setup };
         let (name, budget) = (adapter.get_info().name, AtomicU64::new(u64::MAX));
         let (live, plans, ring, reads, pipelines, pending) = Default::default();
         Ok(Context {
@@ -206,13 +206,13 @@ impl Context {
     }
 
     /// Returns the bytes of the largest part of an array that a kernel reads.
-    pub(crate) fn most_bytes(&self) -> u64 {
-        self.setup.most_bytes
+    pub(crate) fn max_bytes(&self) -> u64 {
+        self.setup.max_bytes
     }
 
     /// Returns the bytes of the largest array.
-    pub(crate) fn most_array(&self) -> u64 {
-        self.setup.most_array
+    pub(crate) fn max_array_bytes(&self) -> u64 {
+        self.setup.max_array_bytes
     }
 
     /// Returns the texts of the kernels that have run.
@@ -245,12 +245,12 @@ impl Context {
 
     /// Returns the error of an array that is too large for a kernel.
     pub(crate) fn too_large(&self, bytes: u64) -> Error {
-        let (what, limit) = ("an array on the device", self.most_bytes());
+        let (what, limit) = ("an array on the device", self.max_bytes());
         Error::TooLarge { what, bytes: bytes.into(), limit, instead: "use Threads" }
     }
 
     /// Returns the largest number of arrays that a kernel reads and writes.
-    pub(crate) fn most_arrays(&self) -> usize {
+    pub(crate) fn max_arrays(&self) -> usize {
         self.limits.max_storage_buffers_per_shader_stage as usize
     }
 
@@ -281,7 +281,7 @@ impl Context {
     pub(crate) fn zeros(&self, count: u64) -> Result<Words> {
         // A kernel needs one item, of two words at most.
         let bytes = 4 * count.max(2);
-        if bytes > self.most_array() {
+        if bytes > self.max_array_bytes() {
             return Err(self.too_large(bytes));
         }
         match self.allocated(count, bytes) {
@@ -387,7 +387,7 @@ impl Context {
         size: impl Fn(u64) -> Size,
     ) -> Result<()> {
         let widest = arrays.iter().map(|array| if let Windowed::Items(_, bits) = array { *bits } else { 0 }).max();
-        let most = 8 * self.most_bytes() / u64::from(widest.unwrap_or(1).max(1));
+        let most = 8 * self.max_bytes() / u64::from(widest.unwrap_or(1).max(1));
         let most = if count <= most { count.max(1) } else { most / WINDOW * WINDOW };
         if most == 0 {
             return Err(self.too_large(WINDOW * 8));
@@ -420,7 +420,7 @@ impl Context {
         if groups == 0 {
             return Ok(());
         }
-        if let Some(&(_, _, bytes)) = parts.iter().find(|&&(_, _, bytes)| bytes > self.most_bytes()) {
+        if let Some(&(_, _, bytes)) = parts.iter().find(|&&(_, _, bytes)| bytes > self.max_bytes()) {
             return Err(self.too_large(bytes));
         }
         self.check()?;
@@ -443,12 +443,12 @@ impl Context {
         let mut pass = encoder.begin_compute_pass(&Default::default());
         pass.set_pipeline(&pipeline);
         pass.set_bind_group(0, &bound, &[]);
-        let wide = groups.min(MOST_GROUPS);
+        let wide = groups.min(MAX_GROUPS);
         pass.dispatch_workgroups(wide as u32, groups.div_ceil(wide) as u32, 1);
         drop(pass);
         // Large work is handed over at once, so that its arrays do not wait for each other.
         match before + groups {
-            all if all < MOST_PENDING => *pending = Some((encoder, all)),
+            all if all < MAX_PENDING => *pending = Some((encoder, all)),
             _ => drop(self.queue.submit([encoder.finish()])),
         }
         self.check()

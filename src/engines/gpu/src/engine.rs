@@ -237,7 +237,7 @@ impl Engine for Gpu {
                 Err(_) if view.inputs().is_empty() && view.placed().is_none() => continue,
                 Err(Reason::Why(why)) => format!("threads: %{at}, as {why}"),
                 Err(Reason::TooLarge(bytes)) => {
-                    let limit = self.0.context.most_bytes();
+                    let limit = self.0.context.max_bytes();
                     format!("threads: %{at}, as an array of {bytes} bytes exceeds the limit of {limit} bytes")
                 }
             };

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use lacuna::{Result, Shape};
 
 use crate::Gpu;
-use crate::context::{Context, MOST_ITEMS, Size, Windowed, Words};
+use crate::context::{Context, MAX_ITEMS, Size, Windowed, Words};
 use crate::kernel::{Access, BITS_EACH, Items, Kernel, Params, marks_of};
 use crate::ranks::{Ranks, sums_before, words_of_bits};
 use crate::sort::sorted;
@@ -239,7 +239,7 @@ pub(crate) fn csr_of_coords(context: &Context, shape: &[usize], coords: &[Words]
     let (lane_lengths, lane_coords) =
         (&shape[..shape.len().saturating_sub(1)], &coords[..coords.len().saturating_sub(1)]);
     let lanes = size_of_axes(lane_lengths);
-    if lanes >= MOST_ITEMS {
+    if lanes >= MAX_ITEMS {
         return Err(context.too_large(lanes.saturating_mul(4)));
     }
     let numbers = row_major(context, &lane_coords.iter().collect::<Vec<_>>(), lane_lengths, count)?;

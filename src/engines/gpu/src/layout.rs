@@ -5,13 +5,13 @@ use std::sync::Arc;
 use lacuna::lazy::engine_api::{Held, OnDevice, Plan, View};
 
 use crate::Gpu;
-use crate::context::MOST_ITEMS;
+use crate::context::MAX_ITEMS;
 use crate::element::form_of;
 use crate::fold::{Fold, Reduced};
 use crate::map::Map;
 use crate::median::Median;
 use crate::moves::Moves;
-use crate::reduce::{MOST_KEPT, Reduction};
+use crate::reduce::{MAX_KEPT, Reduction};
 use crate::step::{Selected, Step};
 use crate::sum::Sum;
 use crate::tensor::{Bytes, DeviceValue, addresses};
@@ -55,7 +55,7 @@ fn positions(view: View<'_>, shape: &[usize]) -> std::result::Result<Selected, R
     };
     let size = size.ok_or("its operand has 2^64 positions")?;
     let positions = view.positions(size).ok_or("its positions are checked on threads")?;
-    if positions.len() as u64 >= MOST_ITEMS {
+    if positions.len() as u64 >= MAX_ITEMS {
         return Err("it has 2^31 positions".into());
     }
     let positions = positions.into_iter().map(|position| position as u64).collect();
@@ -111,7 +111,7 @@ impl Gpu {
             };
             let widest = inputs.iter().filter_map(|&input| bytes[input]).max();
             let step = match (step, widest) {
-                (Ok(step), Some(widest)) if !step.has_windows() && widest > self.0.context.most_bytes() => {
+                (Ok(step), Some(widest)) if !step.has_windows() && widest > self.0.context.max_bytes() => {
                     Err(Reason::TooLarge(widest))
                 }
                 (step, _) => step,
@@ -161,7 +161,7 @@ impl Gpu {
         let value = slot.or(view.constant()).ok_or("it is read when it is needed")?;
         let dtype = view.dtype().ok_or("it does not have an element type")?;
         match Bytes::of(value, dtype) {
-            Some(bytes) if bytes.largest > self.0.context.most_array() => Err(Reason::TooLarge(bytes.largest)),
+            Some(bytes) if bytes.largest > self.0.context.max_array_bytes() => Err(Reason::TooLarge(bytes.largest)),
             Some(_) => Ok(()),
             None => Err(format!("the device holds no {} of {dtype} with these coordinates", view.format()).into()),
         }
@@ -265,7 +265,7 @@ impl Gpu {
 
     /// Checks that a kernel can read all coordinates: it has one array per axis, and two more.
     fn check_rank(&self, shape: &[usize]) -> std::result::Result<(), Reason> {
-        let most = MOST_KEPT.min(self.0.context.most_arrays().saturating_sub(2));
+        let most = MAX_KEPT.min(self.0.context.max_arrays().saturating_sub(2));
         if shape.len() > most { Err(format!("it has more than {most} axes").into()) } else { Ok(()) }
     }
 
@@ -298,10 +298,10 @@ impl Gpu {
             let is_last = shape.len() > 1 && reduction.kept.iter().copied().eq(0..shape.len() - 1);
             let lengths = &shape[..shape.len().saturating_sub(1)];
             let lanes = lengths.iter().try_fold(1_u64, |lanes, &length| lanes.checked_mul(length as u64));
-            return is_last && lanes.is_some_and(|lanes| 4 * (lanes + 1) <= context.most_bytes() && lanes < MOST_ITEMS);
+            return is_last && lanes.is_some_and(|lanes| 4 * (lanes + 1) <= context.max_bytes() && lanes < MAX_ITEMS);
         }
         // A kernel has five arrays, and one per kept axis.
-        let most = MOST_KEPT.min(context.most_arrays().saturating_sub(5));
-        reduction.kept.len() <= most && reduction.cells(shape, context.most_bytes()).is_some()
+        let most = MAX_KEPT.min(context.max_arrays().saturating_sub(5));
+        reduction.kept.len() <= most && reduction.cells(shape, context.max_bytes()).is_some()
     }
 }

@@ -92,11 +92,11 @@ impl Gpu {
         Gpu::opened(name, Setup::default(), false)
     }
 
-    /// Opens the fastest adapter with this number of invocations in a workgroup, as if no array had more than `most_array`
-    /// bytes and no kernel read more than `most_bytes` of one.
+    /// Opens the fastest adapter with this number of invocations in a workgroup, as if no array had more than `max_array_bytes`
+    /// bytes and no kernel read more than `max_bytes` of one.
     #[doc(hidden)]
-    pub fn limited(group: u32, most_array: u64, most_bytes: u64) -> Result<Self> {
-        Gpu::opened("", Setup { group, most_array, most_bytes, altered: None }, false)
+    pub fn limited(group: u32, max_array_bytes: u64, max_bytes: u64) -> Result<Self> {
+        Gpu::opened("", Setup { group, max_array_bytes, max_bytes, altered: None }, false)
     }
 
     /// Opens the fastest adapter, as if it computed wrongly: with a text in all kernels replaced.
@@ -106,7 +106,7 @@ impl Gpu {
     }
 
     fn opened(name: &str, setup: Setup, is_altered: bool) -> Result<Self> {
-        let has_limits = setup.most_array < u64::MAX;
+        let has_limits = setup.max_array_bytes < u64::MAX;
         let context = Arc::new(Context::new(name, setup)?);
         let gpu = Gpu(Arc::new(Device { context, is_strict: false, verifies: false }));
         if !has_limits {

@@ -61,9 +61,9 @@ impl Moves {
                 self.coords = axes.iter().map(coord).collect();
                 Some(())
             }
-            MoveStep::Band(least, most) => {
+            MoveStep::Band(min, max) => {
                 self.has_zeros = true;
-                self.band(*least, *most)
+                self.band(*min, *max)
             }
             MoveStep::Diagonal(offset) => {
                 self.band(*offset, *offset)?;
@@ -109,9 +109,9 @@ impl Moves {
     }
 
     /// Tests that the last coordinate minus the one before is between two bounds.
-    fn band(&mut self, least: i128, most: i128) -> Option<()> {
-        let lower = self.is_at_least(least)?;
-        let upper = self.is_at_least(most.saturating_add(1))?;
+    fn band(&mut self, min: i128, max: i128) -> Option<()> {
+        let lower = self.is_at_least(min)?;
+        let upper = self.is_at_least(max.saturating_add(1))?;
         self.tests.extend([lower, format!("!{upper}")]);
         Some(())
     }

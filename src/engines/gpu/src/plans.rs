@@ -7,7 +7,7 @@ use lacuna::Result;
 use crate::context::locked;
 
 /// The largest number of results of one kind.
-const MOST: usize = 16;
+const MAX_RESULTS: usize = 16;
 
 /// Results by what they are computed for.
 pub(crate) struct Kept<K, V>(Mutex<Vec<(K, V)>>);
@@ -32,7 +32,7 @@ impl<K: PartialEq, V: Clone> Kept<K, V> {
         if let Some(found) = find(&kept) {
             return Ok(found);
         }
-        if kept.len() == MOST {
+        if kept.len() == MAX_RESULTS {
             kept.remove(0);
         }
         kept.push((key, computed.clone()));

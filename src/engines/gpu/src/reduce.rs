@@ -5,7 +5,7 @@ use std::sync::Arc;
 use lacuna::{Result, Shape};
 
 use crate::Gpu;
-use crate::context::{MOST_ITEMS, Size, Windowed, Words};
+use crate::context::{MAX_ITEMS, Size, Windowed, Words};
 use crate::element::form_of;
 use crate::groups::{gathered, unraveled};
 use crate::kernel::{Access, BITS_EACH, Form, Items, Kernel, Params, marks_of};
@@ -14,7 +14,7 @@ use crate::ranks::{Ranks, words_of_bits};
 use crate::tensor::{DevicePattern, DeviceValue, Layout};
 
 /// The axes that a reduction may keep: a parameter for each stride has to fit.
-pub(crate) const MOST_KEPT: usize = 8;
+pub(crate) const MAX_KEPT: usize = 8;
 
 /// The output elements that a bitmap has per entry at most.
 const CELLS_PER_ENTRY: u64 = 16;
@@ -146,10 +146,10 @@ impl Reduction {
     }
 
     /// Returns the number of output elements, if their bitmap and counts fit the device.
-    pub(crate) fn cells(&self, shape: &[usize], most_bytes: u64) -> Option<u64> {
+    pub(crate) fn cells(&self, shape: &[usize], max_bytes: u64) -> Option<u64> {
         let lengths = self.kept.iter().map(|&axis| shape[axis] as u64);
         let cells = lengths.into_iter().try_fold(1_u64, |cells, length| cells.checked_mul(length))?;
-        (cells < MOST_ITEMS && 4 * cells <= most_bytes).then_some(cells)
+        (cells < MAX_ITEMS && 4 * cells <= max_bytes).then_some(cells)
     }
 
     /// Returns whether a bitmap of the result is not much longer than the entries. Otherwise they are sorted.

@@ -3,7 +3,7 @@
 use lacuna::{Result, Shape};
 
 use crate::Gpu;
-use crate::context::{MOST_ITEMS, Size, Words};
+use crate::context::{MAX_ITEMS, Size, Words};
 use crate::element::DeviceElement;
 use crate::groups::{gathered, unraveled};
 use crate::kernel::{Access, BITS_EACH, Items, Kernel, marks_of};
@@ -57,7 +57,7 @@ impl Sorted {
 pub(crate) fn is_countable(nnz: u32, positions: &[u64]) -> bool {
     let sorted = Sorted::new(positions).positions;
     let most = sorted.chunk_by(|one, other| one == other).map(<[u32]>::len).max().unwrap_or(0);
-    u64::from(nnz).checked_mul(most as u64).is_some_and(|count| count < MOST_ITEMS)
+    u64::from(nnz).checked_mul(most as u64).is_some_and(|count| count < MAX_ITEMS)
 }
 
 /// Returns the entries at positions of an axis, as a result of this shape.

@@ -10,7 +10,7 @@ use lacuna::lazy::engine_api::{Held, OnDevice, placed};
 use lacuna::{CooPattern, CooTensor, CsrPattern, CsrTensor, DType, Element, Pattern, Result, Shape, Tensor};
 
 use crate::Gpu;
-use crate::context::{Context, MOST_ITEMS, Plans, Size, Windowed, Words, failed};
+use crate::context::{Context, MAX_ITEMS, Plans, Size, Windowed, Words, failed};
 use crate::element::{DeviceElement, form_of, of_dtype};
 use crate::groups::{Groups, coords_of_csr, row_major, size_of_axes};
 use crate::kernel::{Access, Form, Items, Kernel};
@@ -297,7 +297,7 @@ impl DeviceFormat for CsrPattern<u32> {
 
 /// Copies a tensor to the device. A pattern that is there already is not kept twice.
 pub(crate) fn uploaded<P: DeviceFormat, T: DeviceElement>(gpu: &Gpu, x: &Tensor<P, T>) -> Result<DeviceValue> {
-    let nnz = u32::try_from(x.nnz()).ok().filter(|&nnz| u64::from(nnz) < MOST_ITEMS);
+    let nnz = u32::try_from(x.nnz()).ok().filter(|&nnz| u64::from(nnz) < MAX_ITEMS);
     let nnz = nnz.ok_or_else(|| failed("the device numbers fewer than 2^31 entries"))?;
     let (layout, hash) = (x.pattern().layout(gpu)?, x.pattern().hash());
     let pattern = match resident(gpu, x.shape(), nnz, &layout, hash)? {
