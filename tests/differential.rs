@@ -429,10 +429,10 @@ fn expression(case: &Value) -> Result<Value> {
     };
     let all = named.keys().map(|name| Ok((name.as_str(), tensor(name)?))).collect::<Result<Vec<_>>>()?;
     let mut answers = Answers(Vec::new(), false);
-    for (format, is_asked) in
+    for (format, is_requested) in
         [(Format::Coo, true), (Format::Csr, all.iter().all(|(_, tensor)| tensor.shape().rank() > 0))]
     {
-        if is_asked {
+        if is_requested {
             let tensors = all.iter().map(|(name, tensor)| Ok((*name, tensor.clone().into_format(format)?)));
             let tensors = tensors.collect::<Result<Vec<_>>>()?;
             let bound = |name: &str| tensors.iter().find(|(known, _)| *known == name).map(|(_, tensor)| tensor.clone());

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use lacuna::io::{ReadOptions, WriteOptions, scan, write};
-use lacuna::lazy::engine_api::{Found, Held, Part, Partial, Plan, Query, Rows, Sealed, Side};
+use lacuna::lazy::engine_api::{ErasedValue, Found, Part, Partial, Plan, Query, Rows, Sealed, Side};
 use lacuna::lazy::{Engine, Lazy};
 use lacuna::{Axes, CooTensor, Error, Norm, Result, Triplets};
 
@@ -17,11 +17,11 @@ struct InParts(usize, fn(&mut Vec<Found>));
 impl Sealed for InParts {}
 
 impl Engine for InParts {
-    fn values(&self, plan: &Plan, slots: Vec<Option<Held>>) -> Result<Vec<Held>> {
+    fn values(&self, plan: &Plan, slots: Vec<Option<ErasedValue>>) -> Result<Vec<ErasedValue>> {
         let fold = plan.results()[0];
         let is_read = |at: &usize| plan.view(*at).source().is_some();
         let read = (0..plan.count()).find(is_read).expect("a plan that reads");
-        let sides: Vec<(usize, Held)> =
+        let sides: Vec<(usize, ErasedValue)> =
             slots.iter().enumerate().filter_map(|(at, slot)| Some((at, slot.clone()?))).collect();
         let steps: Vec<usize> = (0..fold).filter(|&at| at != read && slots[at].is_none()).collect();
         assert!(steps.iter().all(|&at| plan.view(at).is_elementwise()));
@@ -34,11 +34,16 @@ impl Engine for InParts {
         query.finish(&found).map(|value| vec![value])
     }
 
-    fn for_each_chunk(&self, _: &Plan, _: Vec<Option<Held>>, _: &mut dyn FnMut(&Held) -> Result<()>) -> Result<()> {
+    fn for_each_chunk(
+        &self,
+        _: &Plan,
+        _: Vec<Option<ErasedValue>>,
+        _: &mut dyn FnMut(&ErasedValue) -> Result<()>,
+    ) -> Result<()> {
         Ok(())
     }
 
-    fn explain(&self, plan: &Plan, _: &[Option<Held>]) -> String {
+    fn explain(&self, plan: &Plan, _: &[Option<ErasedValue>]) -> String {
         plan.to_text()
     }
 }

@@ -6,7 +6,7 @@
 use super::routes::{in_type, on_upstream};
 use super::select::all_of;
 use super::view::{AnyStored, OfOperands, on_operands};
-use super::widen::{Beyond, widened};
+use super::widen::{OverflowRule, widened};
 use super::zip::{brought_operand, check_types, common_format};
 use super::{AnyOperand, AnyTensor, AnyValue};
 use crate::base::axes::Axes;
@@ -34,7 +34,7 @@ fn forward(spec: &Einsum<'_>, operands: &[AnyOperand<'_>]) -> Result<AnyValue> {
     in_type!([Product] view.dtype(), T => {
         let all = of_type::<T>(&operands)?;
         let found = ops::einsum(spec, &all.iter().collect::<Vec<_>>());
-        view.narrowed::<T>(found, Beyond::Overflows(op::einsum.name))
+        view.narrowed::<T>(found, OverflowRule::Overflows(op::einsum.name))
     })
 }
 
@@ -332,7 +332,7 @@ impl PairProduct<'_> {
                 PairProduct::Of(form) => ops::pairs(&all[0], &all[1], form),
                 PairProduct::Dots(left, right) => ops::tensordot(&all[0], &all[1], left, right),
             };
-            view.narrowed::<T>(found, Beyond::Overflows(name))
+            view.narrowed::<T>(found, OverflowRule::Overflows(name))
         })
     }
 

@@ -11,12 +11,12 @@ use crate::element::{DType, Element, Number};
 impl AnyArray {
     /// Returns an array of the elements, which are in row-major order.
     pub(crate) fn of_all(dtype: DType, shape: &Shape, elements: &[Number]) -> Result<Self> {
-        fn made<T: Element>(shape: &Shape, elements: &[Number]) -> Result<AnyArray> {
+        fn array_of<T: Element>(shape: &Shape, elements: &[Number]) -> Result<AnyArray> {
             check_ndarray_shape(shape)?;
             let elements = alloc::collect(elements.iter().map(|&element| T::from_number(element).unwrap_or(T::ZERO)))?;
             Ok(dense_array(shape, elements).into())
         }
-        dispatch_dtype!(dtype, T => made::<T>(shape, elements), else => Err(super::no_such(dtype)))
+        dispatch_dtype!(dtype, T => array_of::<T>(shape, elements), else => Err(super::no_such(dtype)))
     }
 }
 

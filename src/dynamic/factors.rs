@@ -7,7 +7,7 @@ use super::array::AnyArray;
 use super::routes::{in_type, on_upstream};
 use super::select::narrow;
 use super::view::on_operands;
-use super::widen::{Beyond, widened, zeros_of};
+use super::widen::{OverflowRule, widened, zeros_of};
 use super::zip::check_types;
 use super::{AnyOperand, AnyTensor, AnyValue, Erased};
 use crate::base::error::{Error, Result};
@@ -76,7 +76,7 @@ on_operands! {
         in_type!([Product] self.dtype(), T => {
             let arrays = all_dense::<T>(factors)?;
             let found = ops::mttkrp(&widened::<T>(self)?, mode, &arrays.iter().collect::<Vec<_>>());
-            self.narrowed::<T>(found, Beyond::Overflows(op::mttkrp.name))
+            self.narrowed::<T>(found, OverflowRule::Overflows(op::mttkrp.name))
         })
     }
 
@@ -117,7 +117,7 @@ on_operands! {
         check_types(op::ttm.name, &[self, matrix])?;
         in_type!([Product] self.dtype(), T => {
             let found = ops::ttm(&widened::<T>(self)?, &dense("the matrix", matrix)?, axis);
-            self.narrowed::<T>(found, Beyond::Overflows(op::ttm.name))
+            self.narrowed::<T>(found, OverflowRule::Overflows(op::ttm.name))
         })
     }
 
@@ -154,7 +154,7 @@ on_operands! {
         check_types(op::ttv.name, &[self, vector])?;
         in_type!([Product] self.dtype(), T => {
             let found = ops::ttv(&widened::<T>(self)?, &dense("the vector", vector)?, axis);
-            self.narrowed::<T>(found, Beyond::Overflows(op::ttv.name))
+            self.narrowed::<T>(found, OverflowRule::Overflows(op::ttv.name))
         })
     }
 
@@ -214,7 +214,7 @@ on_operands! {
         let dots = in_type!([Product] x.dtype(), T => {
             let (l, r) = (dense::<T, _>("a factor", l)?, dense("a factor", r)?);
             let dots = ops::dots_at(&pattern, &l.view(), &r.view());
-            x.view().narrowed::<T>(dots, Beyond::Overflows(op::sddmm.name))
+            x.view().narrowed::<T>(dots, OverflowRule::Overflows(op::sddmm.name))
         })?;
         let dots = dots.into_tensor()?.with_fill(x.fill())?;
         Ok(x.stored().mul(dots.stored())?.with_fill(Number::Integer(0))?.into())

@@ -6,7 +6,8 @@
 use super::routes::in_type;
 use super::view::{in_format, on_operands};
 use super::widen::{
-    Beyond, RunType, bounds, changed, is_integer, no_floats, no_order, not_floats, not_for, widened, zeros_of_reals,
+    OverflowRule, RunType, bounds, changed, is_integer, no_floats, no_order, not_floats, not_for, widened,
+    zeros_of_reals,
 };
 use super::{AnyOperand, AnyTensor, AnyValue, Erased};
 use crate::base::alloc::{self, Allocated};
@@ -29,7 +30,7 @@ impl AnyOperand<'_> {
     /// Returns a result in the type of the operand. An integer that does not fit the type is an overflow.
     #[inline]
     fn computed<T: RunType>(self, op: &OpSpec, result: Result<ErasedResult<T>>) -> Result<AnyValue> {
-        self.narrowed(result.map_err(|error| self.of_type(error)), Beyond::Overflows(op.name))
+        self.narrowed(result.map_err(|error| self.of_type(error)), OverflowRule::Overflows(op.name))
     }
 
     /// Returns an overflow of 64 bits as an overflow of the operand's type.

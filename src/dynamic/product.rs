@@ -4,7 +4,7 @@ use super::einsum::{of_one_view, of_type, shown};
 use super::map::wide;
 use super::routes::in_type;
 use super::view::on_operands;
-use super::widen::{Beyond, RunType, bounds, no_order};
+use super::widen::{OverflowRule, RunType, bounds, no_order};
 use super::zip::RightOperand;
 use super::{AnyOperand, AnyTensor, AnyValue};
 use crate::base::error::{Error, Result};
@@ -25,7 +25,7 @@ pub(super) fn matmul(left: AnyOperand<'_>, right: RightOperand<'_>) -> Result<An
     in_type!([Product] view.dtype(), T => {
         let all = of_type::<T>(&operands)?;
         let found = ops::matmul(&all[0], &all[1]).map_err(|error| left.of_type(error));
-        view.narrowed::<T>(found, Beyond::OverflowsOfTwo(op::matmul.name))
+        view.narrowed::<T>(found, OverflowRule::OverflowsOfTwo(op::matmul.name))
     })
 }
 
@@ -132,7 +132,7 @@ impl ProductRequest<'_> {
     fn run<T: Ring + RunType>(&self, order: Option<ElementOrder<T>>) -> Result<AnyValue> {
         let (view, all) = (self.view, of_type::<T>(self.operands)?);
         let found = matmul_with_entries(&all[0], &all[1], DynamicSemiring::new(self.ways, order), self.mask);
-        view.narrowed(found.map_err(|error| view.of_type(error)), Beyond::Overflows("matmul_with"))
+        view.narrowed(found.map_err(|error| view.of_type(error)), OverflowRule::Overflows("matmul_with"))
     }
 }
 

@@ -10,7 +10,7 @@ use ndarray::ArrayD;
 
 use super::routes::{by, in_type, on_upstream};
 use super::view::on_operands;
-use super::widen::{Beyond, RunType, narrowed, no_order, not_floats, rounded, widened};
+use super::widen::{OverflowRule, RunType, narrowed, no_order, not_floats, rounded, widened};
 use super::{AnyArray, AnyOperand, AnyTensor, AnyValue};
 use crate::base::axes::Axes;
 use crate::base::error::Result;
@@ -26,15 +26,15 @@ impl<'a> AnyOperand<'a> {
     pub(super) fn narrowed<T: RunType>(
         self,
         result: Result<impl Into<ErasedResult<T>>>,
-        beyond: Beyond,
+        overflow_rule: OverflowRule,
     ) -> Result<AnyValue> {
-        T::narrowed(result?.into(), self, beyond)
+        T::narrowed(result?.into(), self, overflow_rule)
     }
 
     /// Returns elements of the operand, or the smallest or largest integer of its type.
     #[inline]
     pub(super) fn found_among<T: RunType>(self, result: Result<ErasedResult<T>>) -> Result<AnyValue> {
-        self.narrowed(result, Beyond::Saturates)
+        self.narrowed(result, OverflowRule::Saturates)
     }
 
     /// Returns integers in the type of the operand.
@@ -42,16 +42,16 @@ impl<'a> AnyOperand<'a> {
     pub(super) fn found_integers(
         self,
         result: Result<impl Into<ErasedResult<i64>>>,
-        beyond: Beyond,
+        overflow_rule: OverflowRule,
     ) -> Result<AnyValue> {
         let x = result?.into();
         match self.dtype() {
-            DType::Int8 => self.found(narrowed::<i8>(&x, beyond)),
-            DType::Int16 => self.found(narrowed::<i16>(&x, beyond)),
-            DType::Int32 => self.found(narrowed::<i32>(&x, beyond)),
-            DType::UInt8 => self.found(narrowed::<u8>(&x, beyond)),
-            DType::UInt16 => self.found(narrowed::<u16>(&x, beyond)),
-            DType::UInt32 => self.found(narrowed::<u32>(&x, beyond)),
+            DType::Int8 => self.found(narrowed::<i8>(&x, overflow_rule)),
+            DType::Int16 => self.found(narrowed::<i16>(&x, overflow_rule)),
+            DType::Int32 => self.found(narrowed::<i32>(&x, overflow_rule)),
+            DType::UInt8 => self.found(narrowed::<u8>(&x, overflow_rule)),
+            DType::UInt16 => self.found(narrowed::<u16>(&x, overflow_rule)),
+            DType::UInt32 => self.found(narrowed::<u32>(&x, overflow_rule)),
             _ => self.found(Ok(x)),
         }
     }

@@ -10,10 +10,10 @@ use crate::base::alloc::{self, Allocated};
 use crate::base::axes::Axes;
 use crate::base::error::{Error, Result};
 use crate::element::Element;
-use crate::kernels::stream::{CellsAndValues, ValueSource};
+use crate::kernels::stream::{FeedOutputs, ValueSource};
 use crate::ops::{self, ErasedOperand, Nanmedian, Norm, OpSpec, Quantile, SparseOperand, ValueStream, Var, op};
 use crate::pattern::AnyPattern;
-use crate::plan::group::CellsOf;
+use crate::plan::group::OutputIndices;
 use crate::tensor::erased::{SparseCow, SparseRef};
 
 /// Passes a range of the entries of a tensor or array, in chunks.
@@ -110,11 +110,11 @@ impl<T: Element> ValueSource<T> for StreamValues<'_, T> {
         self.of.is_streamed
     }
 
-    fn feed_cells(&self, axes: &[usize], lengths: &[usize], take: &mut CellsAndValues<'_, T>) -> Allocated<bool> {
-        let mut cells = CellsOf::new(axes, lengths);
+    fn feed_cells(&self, axes: &[usize], lengths: &[usize], take: &mut FeedOutputs<'_, T>) -> Allocated<bool> {
+        let mut cells = OutputIndices::new(axes, lengths);
         let is_done = self.each(0..usize::MAX, &mut |part, values| match part {
-            ErasedOperand::Sparse(part) => cells.give(part.sparse().pattern(), values, take),
-            ErasedOperand::Array(part) => cells.give_all(part.array.shape(), values, take),
+            ErasedOperand::Sparse(part) => cells.feed(part.sparse().pattern(), values, take),
+            ErasedOperand::Array(part) => cells.feed_all(part.array.shape(), values, take),
         });
         cells.finish().map(|()| is_done)
     }

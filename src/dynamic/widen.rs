@@ -20,7 +20,7 @@ use crate::{dispatch, dispatch_dtype};
 pub(super) trait RunType: Element {
     /// Returns a result in the type of the operand.
     #[inline]
-    fn narrowed(result: ErasedResult<Self>, operand: AnyOperand<'_>, _: Beyond) -> Result<AnyValue> {
+    fn narrowed(result: ErasedResult<Self>, operand: AnyOperand<'_>, _: OverflowRule) -> Result<AnyValue> {
         operand.found(Ok(result))
     }
 }
@@ -36,15 +36,15 @@ impl RunType for super::types::bf16 {}
 
 impl RunType for i64 {
     #[inline]
-    fn narrowed(result: ErasedResult<i64>, operand: AnyOperand<'_>, beyond: Beyond) -> Result<AnyValue> {
-        operand.found_integers(Ok(result), beyond)
+    fn narrowed(result: ErasedResult<i64>, operand: AnyOperand<'_>, overflow_rule: OverflowRule) -> Result<AnyValue> {
+        operand.found_integers(Ok(result), overflow_rule)
     }
 }
 
 /// The result for a complex operand has the type of its parts.
 impl RunType for f64 {
     #[inline]
-    fn narrowed(result: ErasedResult<f64>, operand: AnyOperand<'_>, _: Beyond) -> Result<AnyValue> {
+    fn narrowed(result: ErasedResult<f64>, operand: AnyOperand<'_>, _: OverflowRule) -> Result<AnyValue> {
         match operand.dtype() {
             DType::Complex64 => operand.found(rounded::<f32>(result, |nan| nan as f32)),
             _ => operand.found_floats(Ok(result)),
@@ -54,7 +54,7 @@ impl RunType for f64 {
 
 impl RunType for Complex<f64> {
     #[inline]
-    fn narrowed(result: ErasedResult<Self>, operand: AnyOperand<'_>, _: Beyond) -> Result<AnyValue> {
+    fn narrowed(result: ErasedResult<Self>, operand: AnyOperand<'_>, _: OverflowRule) -> Result<AnyValue> {
         if operand.dtype() != DType::Complex64 {
             return operand.found(Ok(result));
         }
@@ -132,7 +132,7 @@ pub(super) fn rounded<G: Float>(x: ErasedResult<f64>, of_nan: fn(f64) -> G) -> R
 
 /// The treatment of an integer that a narrower type cannot hold.
 #[derive(Clone, Copy)]
-pub(super) enum Beyond {
+pub(super) enum OverflowRule {
     /// An overflow of the named operation, which checks the entries before the fill.
     Overflows(&'static str),
     /// An overflow of the named operation, which checks the fill before the entries, as binary operations do.
@@ -143,10 +143,10 @@ pub(super) enum Beyond {
 }
 
 /// Returns integers in a narrower type.
-pub(super) fn narrowed<T: Element>(x: &ErasedResult<i64>, beyond: Beyond) -> Result<ErasedResult<T>> {
+pub(super) fn narrowed<T: Element>(x: &ErasedResult<i64>, overflow_rule: OverflowRule) -> Result<ErasedResult<T>> {
     let narrow = |value: i64, coords: &dyn Fn() -> Option<Vec<usize>>| {
         let number = Number::Integer(value.into());
-        T::from_number(number).map_or_else(|| out_of_range(number, beyond, coords), Ok)
+        T::from_number(number).map_or_else(|| out_of_range(number, overflow_rule, coords), Ok)
     };
     let x = match x {
         ErasedResult::Tensor(x) => x,
@@ -162,7 +162,7 @@ pub(super) fn narrowed<T: Element>(x: &ErasedResult<i64>, beyond: Beyond) -> Res
         Err(_) if pattern.shape().wide_size() <= pattern.nnz() as u128 => Ok(T::ZERO),
         fill => fill,
     };
-    if let Beyond::OverflowsOfTwo(_) = beyond {
+    if let OverflowRule::OverflowsOfTwo(_) = overflow_rule {
         fill()?;
     }
     let value = |(entry, &value): (usize, &i64)| narrow(value, &|| pattern.coords_of(entry));
@@ -171,14 +171,18 @@ pub(super) fn narrowed<T: Element>(x: &ErasedResult<i64>, beyond: Beyond) -> Res
     Ok(Tensor::from_valid(pattern.clone(), values, fill).into())
 }
 
-fn out_of_range<T: Element>(number: Number, beyond: Beyond, coords: &dyn Fn() -> Option<Vec<usize>>) -> Result<T> {
+fn out_of_range<T: Element>(
+    number: Number,
+    overflow_rule: OverflowRule,
+    coords: &dyn Fn() -> Option<Vec<usize>>,
+) -> Result<T> {
     let dtype = T::DTYPE;
     let (min, max) = bounds(dtype);
-    match (beyond, number) {
-        (Beyond::Saturates, Number::Integer(integer)) => {
+    match (overflow_rule, number) {
+        (OverflowRule::Saturates, Number::Integer(integer)) => {
             Ok(T::from_number(Number::Integer(integer.clamp(min, max))).unwrap_or(T::ZERO))
         }
-        (Beyond::Overflows(operation) | Beyond::OverflowsOfTwo(operation), _) => {
+        (OverflowRule::Overflows(operation) | OverflowRule::OverflowsOfTwo(operation), _) => {
             Err(Error::Overflow { operation, coords: coords(), dtype: dtype.name() })
         }
         _ => Ok(T::ZERO),

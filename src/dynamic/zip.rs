@@ -8,7 +8,7 @@
 use super::map::{in_type_of, wide};
 use super::routes::{in_type, on_upstream};
 use super::view::{AnyStored, OfOperands, on_operands};
-use super::widen::{Beyond, RunType, bounds, is_integer, not_floats, not_for, widened, zeros};
+use super::widen::{OverflowRule, RunType, bounds, is_integer, not_floats, not_for, widened, zeros};
 use super::{AnyOperand, AnyTensor, AnyValue, Erased};
 use crate::base::axes::{Axes, normalize_axis};
 use crate::base::error::{Error, Result};
@@ -148,7 +148,9 @@ impl ZipRequest<'_> {
             RightOperand::Number(number) => RightOperandIn::Number(wide(in_type_of(self.view.dtype(), number)?)),
         };
         match op {
-            AnyZip::Computes(op) => self.view.narrowed(self.zip(&x, &y, op), Beyond::OverflowsOfTwo(self.operation)),
+            AnyZip::Computes(op) => {
+                self.view.narrowed(self.zip(&x, &y, op), OverflowRule::OverflowsOfTwo(self.operation))
+            }
             AnyZip::Compares(op) => self.view.found(self.zip(&x, &y, op)),
         }
     }
@@ -400,7 +402,7 @@ fn scaled(view: AnyOperand<'_>, axis: impl Position, factors: AnyOperand<'_>, is
             true => ops::scale_nonzero(&x, axis, factors.view()),
             false => ops::scale(&x, axis, factors.view()),
         };
-        view.narrowed(found.map_err(named_here), Beyond::OverflowsOfTwo(operation))
+        view.narrowed(found.map_err(named_here), OverflowRule::OverflowsOfTwo(operation))
     })
 }
 

@@ -51,9 +51,9 @@ impl Saved for u128 {
 
     fn load(bytes: &mut &[u8]) -> Option<Self> {
         let count = usize::from(byte(bytes)?);
-        let (mut wide, given) = ([0; 16], split(bytes, count)?);
-        wide.get_mut(..count)?.copy_from_slice(given);
-        (given.last() != Some(&0)).then(|| u128::from_le_bytes(wide))
+        let (mut wide, encoded) = ([0; 16], split(bytes, count)?);
+        wide.get_mut(..count)?.copy_from_slice(encoded);
+        (encoded.last() != Some(&0)).then(|| u128::from_le_bytes(wide))
     }
 }
 
@@ -70,9 +70,9 @@ impl<T: Element> Saved for Option<T> {
         if !bool::load(bytes)? {
             return Some(None);
         }
-        let given = split(bytes, size_of::<T>())?;
-        let value: T = try_pod_read_unaligned(given).ok()?;
-        (bytemuck::bytes_of(&canonical(value)) == given).then_some(Some(value))
+        let encoded = split(bytes, size_of::<T>())?;
+        let value: T = try_pod_read_unaligned(encoded).ok()?;
+        (bytemuck::bytes_of(&canonical(value)) == encoded).then_some(Some(value))
     }
 }
 

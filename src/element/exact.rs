@@ -230,8 +230,8 @@ impl<const DIGITS: usize, const BELOW: usize> Saved for Digits<DIGITS, BELOW> {
         }
         // The last digit is reserved for carries of later merges.
         let places = found.digits[..DIGITS - 1].get_mut(first..first + count)?;
-        let given = split(bytes, count * size_of::<u32>())?.as_chunks().0;
-        places.iter_mut().zip(given).for_each(|(place, digit)| *place = u32::from_le_bytes(*digit).into());
+        let encoded = split(bytes, count * size_of::<u32>())?.as_chunks().0;
+        places.iter_mut().zip(encoded).for_each(|(place, digit)| *place = u32::from_le_bytes(*digit).into());
         let is_canonical = match &*places {
             [] => first == 0 && sign == 0,
             [one] => *one != 0,

@@ -122,16 +122,16 @@ impl Saved for IntegerTotal {
 
     fn load(bytes: &mut &[u8]) -> Option<Self> {
         let count = usize::from(byte(bytes)?);
-        let given = split(bytes, count)?;
-        let sign = if given.last().is_some_and(|&last| last >> 7 == 1) { 0xff } else { 0 };
+        let encoded = split(bytes, count)?;
+        let sign = if encoded.last().is_some_and(|&last| last >> 7 == 1) { 0xff } else { 0 };
         let mut wide = [sign; 32];
-        wide.get_mut(..count)?.copy_from_slice(given);
+        wide.get_mut(..count)?.copy_from_slice(encoded);
         let (low, high) = wide.split_at(16);
         let total = IntegerTotal {
             low: u128::from_le_bytes(low.try_into().ok()?),
             high: i128::from_le_bytes(high.try_into().ok()?),
         };
-        (!is_sign(given)).then_some(total)
+        (!is_sign(encoded)).then_some(total)
     }
 }
 

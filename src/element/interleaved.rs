@@ -9,7 +9,7 @@ pub(crate) const ABREAST: usize = 8;
 const BLOCK: usize = 16;
 
 /// The results of runs, and whether each result is known.
-pub(crate) type Known<U> = ([U; ABREAST], [bool; ABREAST]);
+pub(crate) type RunResults<U> = ([U; ABREAST], [bool; ABREAST]);
 
 /// Eight runs of values; missing runs have size 0.
 #[derive(Clone, Copy, Default)]

@@ -41,7 +41,7 @@ pub use arithmetic::{Bits, Numeric, Remainder};
 pub(crate) use arithmetic::{maximum, minimum, scaled, without_sign};
 pub(crate) use dot::{Dot, Term};
 pub(crate) use factor::ProductFactor;
-pub(crate) use interleaved::{ABREAST, Interleaved, Known};
+pub(crate) use interleaved::{ABREAST, Interleaved, RunResults};
 pub use number::{DType, Number};
 pub(crate) use raw::{RawSlice, RawVec, by_raw};
 pub(crate) use slices::{Slices, max_magnitude};
@@ -285,7 +285,7 @@ pub trait Ring: Element {
         counts: [u128; ABREAST],
         ddof: u64,
         is_root: bool,
-    ) -> Known<Self::Deviation> {
+    ) -> RunResults<Self::Deviation> {
         Self::Total::quick_spreads(values, runs, counts, ddof, is_root)
     }
 }

@@ -3,7 +3,7 @@
 use super::accumulator_bytes::Saved;
 use super::exact::{FloatFormat, Products};
 use super::in_f64::ExactInF64;
-use super::interleaved::{Interleaved, Known};
+use super::interleaved::{Interleaved, RunResults};
 use super::pair::{self, Pair, has_square, two_product};
 use super::total::{Accumulator, FloatTotal};
 
@@ -54,7 +54,7 @@ impl<T: ExactInF64> Accumulator<T> for Magnitudes {
     }
 
     #[inline(always)]
-    fn cells_of(values: &[T], runs: &Interleaved) -> Known<Pair> {
+    fn cells_of(values: &[T], runs: &Interleaved) -> RunResults<Pair> {
         pair::sums_of(values, runs, |value| value.in_f64().abs())
     }
 
@@ -166,7 +166,7 @@ impl<T: ExactInF64> Accumulator<T> for Squares {
     }
 
     #[inline(always)]
-    fn cells_of(values: &[T], runs: &Interleaved) -> Known<Pair> {
+    fn cells_of(values: &[T], runs: &Interleaved) -> RunResults<Pair> {
         pair::squares_of(values, runs)
     }
 

@@ -2,7 +2,7 @@
 
 use super::exact::FloatFormat;
 use super::in_f64::ExactInF64;
-use super::interleaved::{ABREAST, Interleaved, Known};
+use super::interleaved::{ABREAST, Interleaved, RunResults};
 
 /// Returns the sum as the nearest float and its rounding error; if the sum is not finite, neither is the error.
 #[inline(always)]
@@ -176,7 +176,7 @@ impl Sums {
 
     /// Returns the pairs, and whether they hold the sums.
     #[inline(always)]
-    fn known(&self) -> Known<Pair> {
+    fn known(&self) -> RunResults<Pair> {
         let (mut found, mut are_held) = ([[0.0; 2]; ABREAST], [false; ABREAST]);
         for run in 0..ABREAST {
             found[run] = [self.pairs.high[run], self.pairs.low[run]];
@@ -210,7 +210,7 @@ struct Quotients {
 
 /// Returns the sums of eight runs, and whether pairs hold them.
 #[inline(always)]
-pub(super) fn sums_of<T: Copy>(values: &[T], runs: &Interleaved, float: impl Fn(T) -> f64) -> Known<Pair> {
+pub(super) fn sums_of<T: Copy>(values: &[T], runs: &Interleaved, float: impl Fn(T) -> f64) -> RunResults<Pair> {
     Sums::of::<T, false>(values, runs, float, [0.0; ABREAST]).known()
 }
 
@@ -224,7 +224,7 @@ pub(super) fn has_square(value: f64) -> bool {
 ///
 /// Pairs may determine a sum without holding it.
 #[inline(always)]
-pub(super) fn squares_of<T: ExactInF64>(values: &[T], runs: &Interleaved) -> Known<Pair> {
+pub(super) fn squares_of<T: ExactInF64>(values: &[T], runs: &Interleaved) -> RunResults<Pair> {
     let (mut pairs, mut lost) = (PairSums::ZERO, [0.0; ABREAST]);
     runs.for_each(
         values,
@@ -264,7 +264,7 @@ pub(super) fn variances_of<T: ExactInF64>(
     counts: &[u128; ABREAST],
     ddof: u64,
     kind: FloatFormat,
-) -> Known<f64> {
+) -> RunResults<f64> {
     let (mut whole, mut divisors) = ([0.0; ABREAST], [0.0; ABREAST]);
     for run in 0..ABREAST {
         (whole[run], divisors[run]) = (divisor(counts[run]), divisor(counts[run].saturating_sub(ddof.into())));

@@ -9,7 +9,7 @@ use super::accumulator_bytes::Saved;
 use super::exact::{Exact, FloatFormat, Products};
 use super::factor::Scaled;
 use super::in_f64::ExactInF64;
-use super::interleaved::{ABREAST, Interleaved, Known};
+use super::interleaved::{ABREAST, Interleaved, RunResults};
 use super::pair::{self, Pair, PairSums, add_to_pair, is_amid, times, two_product, two_sum};
 use super::{Element, Float, Ring};
 use crate::base::machine::in_wide_vectors;
@@ -50,7 +50,7 @@ pub trait Accumulator<T>: Clone + Default + Send + Sync + Saved {
     /// Returns the small totals of eight runs of values and whether they determine results; nothing is added to them
     /// later.
     #[inline(always)]
-    fn cells_of(values: &[T], runs: &Interleaved) -> Known<Self::Cell>
+    fn cells_of(values: &[T], runs: &Interleaved) -> RunResults<Self::Cell>
     where
         T: Copy,
     {
@@ -128,7 +128,7 @@ pub trait TotalResults<T: Ring>: Accumulator<T> {
         _counts: [u128; ABREAST],
         _ddof: u64,
         _is_root: bool,
-    ) -> Known<T::Deviation> {
+    ) -> RunResults<T::Deviation> {
         ([T::Deviation::ZERO; ABREAST], [false; ABREAST])
     }
 }
@@ -361,7 +361,7 @@ impl<T: ExactInF64> Accumulator<T> for FloatTotal {
     }
 
     #[inline(always)]
-    fn cells_of(values: &[T], runs: &Interleaved) -> Known<Pair> {
+    fn cells_of(values: &[T], runs: &Interleaved) -> RunResults<Pair> {
         pair::sums_of(values, runs, T::in_f64)
     }
 
@@ -416,7 +416,13 @@ impl<T: Float> TotalResults<T> for FloatTotal {
     }
 
     #[inline(always)]
-    fn quick_spreads(values: &[T], runs: &Interleaved, counts: [u128; ABREAST], ddof: u64, is_root: bool) -> Known<T> {
+    fn quick_spreads(
+        values: &[T],
+        runs: &Interleaved,
+        counts: [u128; ABREAST],
+        ddof: u64,
+        is_root: bool,
+    ) -> RunResults<T> {
         let kind = if is_root { FloatFormat::F64 } else { T::ROUNDING };
         let (variances, are_known) = pair::variances_of(values, runs, &counts, ddof, kind);
         let mut found = [T::ZERO; ABREAST];

@@ -21,7 +21,7 @@ pub(super) fn tensor(call: &Running<'_>) -> Result<AnyValue, Fault> {
     }
     let values = call.numbers("values", dtype, indices.len())?;
     let entries: Vec<_> = indices.into_iter().zip(values).collect();
-    let fill = tensor_of(&call.given_number("fill")?, dtype, &call.at_of("fill"))?;
+    let fill = tensor_of(&call.number_opt("fill")?, dtype, &call.at_of("fill"))?;
     let empty = at(call.at(), fill.broadcast_to(shape))?;
     call.done(empty.with_entries(&entries).and_then(|x| x.into_format(format)))
 }

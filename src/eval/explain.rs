@@ -7,7 +7,7 @@ use super::kinds::{Kinds, small};
 use super::lower::Lowered;
 use crate::dynamic::AnyValue;
 use crate::lazy::Lazy;
-use crate::lazy::expression::{self, Facts, Known};
+use crate::lazy::expression::{self, Facts, ValueFacts};
 use crate::pattern::Format;
 
 /// Returns one line per step, with the steps that run together. Errors of operations are ignored, except errors of
@@ -18,7 +18,7 @@ pub(super) fn explain(lowered: &Lowered, bound: &dyn Fn(&str) -> Option<AnyValue
     let mut steps: Vec<Lazy<AnyValue>> = Vec::new();
     let mut headers: Vec<Option<AnyValue>> = Vec::new();
     dry(lowered, bound, &is_by_value, &|_, _, _| Ok(()), &mut |step, header| {
-        let known = known_of(header, kinds.next(step, header));
+        let known = value_facts(header, kinds.next(step, header));
         let inputs: Vec<&Lazy<AnyValue>> = step.inputs.iter().map(|&input| &steps[input]).collect();
         let operands: Vec<Option<&AnyValue>> = step.inputs.iter().map(|&input| headers[input].as_ref()).collect();
         let explained = match step.call() {
@@ -32,12 +32,12 @@ pub(super) fn explain(lowered: &Lowered, bound: &dyn Fn(&str) -> Option<AnyValue
 }
 
 /// Returns the facts about a value, from a value without entries.
-fn known_of(header: Option<&AnyValue>, is_array: Option<bool>) -> Known {
-    let Some(header) = header else { return Known::default() };
+fn value_facts(header: Option<&AnyValue>, is_array: Option<bool>) -> ValueFacts {
+    let Some(header) = header else { return ValueFacts::default() };
     let format = match (is_array, header) {
         (Some(true), _) => Some("dense"),
         (Some(false), AnyValue::Tensor(x)) => Some(if x.format() == Format::Coo { "coo" } else { "csr" }),
         _ => None,
     };
-    Known { shape: Some(header.shape()), facts: Some(Facts { dtype: header.dtype(), format }) }
+    ValueFacts { shape: Some(header.shape()), facts: Some(Facts { dtype: header.dtype(), format }) }
 }

@@ -9,7 +9,7 @@ use crate::base::error::Error;
 use crate::dynamic::{AnyValue, StreamFold, StreamOptions};
 use crate::lazy::Lazy;
 use crate::lazy::call::{Arg, Call, Options};
-use crate::lazy::expression::{Known, OrderedStep};
+use crate::lazy::expression::{OrderedStep, ValueFacts};
 use crate::ops::{Nanmedian, Norm, Quantile, Stream, Var};
 
 /// A value that a name of an expression is bound to, with a header.
@@ -52,7 +52,7 @@ impl<V: Into<AnyValue>> From<V> for Bound {
 /// Returns the graphs of the results of an expression.
 #[track_caller]
 pub(super) fn graphs(lowered: &Lowered, bound: &dyn Fn(&str) -> Option<Bound>) -> Result<Vec<Lazy<AnyValue>>, Fault> {
-    let known = headers::known(lowered, &|name| bound(name).map(|bound| bound.header))?;
+    let known = headers::infer(lowered, &|name| bound(name).map(|bound| bound.header))?;
     let mut steps: Vec<Lazy<AnyValue>> = Vec::with_capacity(known.len());
     for (step, header) in lowered.graph.steps.iter().zip(&known) {
         let found = match (step.name(), step.call()) {
@@ -61,7 +61,7 @@ pub(super) fn graphs(lowered: &Lowered, bound: &dyn Fn(&str) -> Option<Bound>) -
                 let inputs: Vec<&Lazy<AnyValue>> = step.inputs.iter().map(|&input| &steps[input]).collect();
                 let operands: Vec<Option<&AnyValue>> = step.inputs.iter().map(|&input| known[input].as_ref()).collect();
                 let shape = header.as_ref().map(AnyValue::shape);
-                Some(on_headers(step, call, &inputs, &operands, &Known { shape, facts: None }))
+                Some(on_headers(step, call, &inputs, &operands, &ValueFacts { shape, facts: None }))
             }
             (None, None) => None,
         };
@@ -86,7 +86,7 @@ pub(super) fn on_headers(
     call: &Call,
     inputs: &[&Lazy<AnyValue>],
     operands: &[Option<&AnyValue>],
-    known: &Known,
+    known: &ValueFacts,
 ) -> Lazy<AnyValue> {
     let headers: Option<Vec<&AnyValue>> = operands.iter().copied().collect();
     let places = CallPositions::default();
@@ -95,10 +95,10 @@ pub(super) fn on_headers(
     let bound = bound.and_then(|headers| Some(Running::new(call, &headers, &places).ok()?.into_call()));
     let fold = bound.as_ref().and_then(fold_of);
     let call = bound.unwrap_or_else(|| call.clone());
-    let made = step.on(call, inputs, known, run::made());
+    let step_impl = step.on(call, inputs, known, run::step_impl());
     match fold {
-        Some(fold) => made.folding(fold),
-        None => made,
+        Some(fold) => step_impl.folding(fold),
+        None => step_impl,
     }
 }
 

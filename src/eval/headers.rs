@@ -61,11 +61,11 @@ pub(super) fn dry(
 
 /// Returns an error if types and shapes are enough to reject the expression.
 pub(super) fn check(lowered: &Lowered, bound: &dyn Fn(&str) -> Option<AnyValue>) -> Result<(), Fault> {
-    known(lowered, bound).map(drop)
+    infer(lowered, bound).map(drop)
 }
 
 /// Returns the value of each step on tensors without entries, if types, shapes and fills determine the value.
-pub(super) fn known(
+pub(super) fn infer(
     lowered: &Lowered,
     bound: &dyn Fn(&str) -> Option<AnyValue>,
 ) -> Result<Vec<Option<AnyValue>>, Fault> {
@@ -74,9 +74,9 @@ pub(super) fn known(
         true => Err(error),
         false => Ok(()),
     };
-    let mut known = Vec::new();
-    dry(lowered, bound, &open, &refused, &mut |_, value| known.push(value.cloned()))?;
-    Ok(known)
+    let mut infer = Vec::new();
+    dry(lowered, bound, &open, &refused, &mut |_, value| infer.push(value.cloned()))?;
+    Ok(infer)
 }
 
 /// Returns whether the error of a call does not depend on values.

@@ -11,7 +11,7 @@ use super::call::{no_function, placed};
 use super::fault::{CallPositions, wrong};
 use super::index::{IndexPart, text_of};
 use super::literal::{Literal, constant};
-use super::run::{EXPRESSION, made};
+use super::run::{EXPRESSION, step_impl};
 use super::table::function;
 use super::{Argument, Binary, ExpressionNode, Fault, Id, IndexItem, NodeKind, Unary, Wrong, parse};
 use crate::base::axes::Axes;
@@ -127,7 +127,7 @@ impl<'a> Lowering<'a> {
 
     /// The stored entries of a step as a result, which an array does not have.
     fn entries(&mut self, step: Arc<Step>, at: &Range<usize>) -> Arc<Step> {
-        let step = expression::called(Call::of(&op::stored, [Arg::Input(0)]), vec![step], made());
+        let step = expression::called(Call::of(&op::stored, [Arg::Input(0)]), vec![step], step_impl());
         let places = CallPositions { call: at.clone(), arguments: vec![at.clone()] };
         self.places.insert(expression::number(&step), places);
         step
@@ -276,7 +276,7 @@ impl<'a> Lowering<'a> {
     }
 
     fn push(&mut self, call: Call, inputs: Vec<Arc<Step>>, places: CallPositions) -> Low {
-        let step = expression::called(call, inputs, made());
+        let step = expression::called(call, inputs, step_impl());
         self.places.insert(expression::number(&step), places);
         Low::Step(step)
     }
@@ -288,7 +288,7 @@ impl<'a> Lowering<'a> {
         }
         if let (Low::Number(_), Some(by)) = (&self.found[y], self.found[x].step()) {
             // A number does not depend on a tensor.
-            let Some(zeros) = expression::no_gradient(by, made()) else {
+            let Some(zeros) = expression::no_gradient(by, step_impl()) else {
                 return wrong(at, "this is not differentiable");
             };
             keep_place(&mut self.places, &zeros, at);
@@ -302,7 +302,7 @@ impl<'a> Lowering<'a> {
         let upstream = match &self.found[upstream] {
             Low::Number(number) => {
                 let call = Call::of(&op::number_like, [Arg::Input(0), number.clone().into()]);
-                expression::called(call, vec![Arc::clone(&of)], made())
+                expression::called(call, vec![Arc::clone(&of)], step_impl())
             }
             _ => tensor(upstream)?,
         };
@@ -311,7 +311,7 @@ impl<'a> Lowering<'a> {
         if self.visited > VISITED {
             return wrong(at, format!("the gradients up to this one visit more than {VISITED} steps"));
         }
-        let zero = || expression::no_gradient(&by, made());
+        let zero = || expression::no_gradient(&by, step_impl());
         let places = &mut self.places;
         keep_place(places, &upstream, at);
         // A step of a gradient has the place of the operation whose gradient it computes.

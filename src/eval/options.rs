@@ -83,7 +83,7 @@ pub(super) fn of_list(call: &Running<'_>, gradients: GradientsOfList) -> Found {
 
 /// Returns a tensor that a constructor makes. If 32-bit indices fit the shape, the tensor is made with them and then
 /// converted to 64-bit indices. This halves the memory for indices during construction.
-pub(super) fn made(
+pub(super) fn with_narrow_index(
     shape: &Shape,
     narrow: impl FnOnce() -> Checked<CooTensor<f64>>,
     wide: impl FnOnce() -> Checked<CooTensor<f64, u64>>,

@@ -12,22 +12,22 @@ use crate::base::axes::Axes;
 use crate::base::error::{Error, Result as Checked};
 use crate::dynamic::{AnyOperand, AnyValue};
 use crate::element::DType;
-use crate::lazy::any::OfAny;
+use crate::lazy::any::AnyKind;
 use crate::lazy::call::Call;
-use crate::lazy::expression::{self, Held, Made};
+use crate::lazy::expression::{self, ErasedValue, StepImpl};
 use crate::ops::{OpSpec, op};
 
 type Found<T> = Result<T, Fault>;
 
 /// The kind of the values of expressions: gradients use the functions of expressions.
-pub(super) static EXPRESSION: OfAny =
-    OfAny { kit: |call| has(call.op).then(made), element: |number| Some(Literal::from(number).into()) };
+pub(super) static EXPRESSION: AnyKind =
+    AnyKind { kit: |call| has(call.op).then(step_impl), element: |number| Some(Literal::from(number).into()) };
 
 /// Returns the implementation of a step of an expression.
-pub(super) fn made() -> Made {
-    expression::made(&EXPRESSION, |node, inputs| {
-        let inputs: Vec<&AnyValue> = inputs.iter().map(expression::known).collect();
-        run_call(node.args(), &inputs).map(|found| Arc::new(found) as Held)
+pub(super) fn step_impl() -> StepImpl {
+    expression::step_impl(&EXPRESSION, |node, inputs| {
+        let inputs: Vec<&AnyValue> = inputs.iter().map(expression::downcast).collect();
+        run_call(node.args(), &inputs).map(|found| Arc::new(found) as ErasedValue)
     })
 }
 
@@ -72,7 +72,7 @@ fn gradient_of(call: &Running<'_>) -> Found<AnyValue> {
 /// Returns a number as a tensor, with the shape and the element type of an operand.
 fn number_like(call: &Running<'_>) -> Found<AnyValue> {
     let x = call.moving("x")?;
-    let one = tensor_of(&call.given_number("number")?, x.dtype(), call.at())?;
+    let one = tensor_of(&call.number_opt("number")?, x.dtype(), call.at())?;
     call.done(one.broadcast_to(x.shape()))
 }
 

@@ -207,7 +207,7 @@ impl<'a> Running<'a> {
     }
 
     /// Returns a number.
-    pub(super) fn given_number(&self, parameter: &str) -> Found<Literal> {
+    pub(super) fn number_opt(&self, parameter: &str) -> Found<Literal> {
         match self.literal(parameter) {
             Some(number) => Ok(number),
             None => self.refused(parameter, format!("expected a number, found {}", self.kind(self.arg(parameter)))),

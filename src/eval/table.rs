@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use super::Fault;
 use super::arithmetic::tensor_of;
 use super::fault::{at, wrong};
-use super::options::{choice, made, mode_of, multiplied, of_list, of_two, one_of, one_of_two, zipped};
+use super::options::{choice, mode_of, multiplied, of_list, of_two, one_of, one_of_two, with_narrow_index, zipped};
 use super::running::Running;
 use crate::base::axes::Axes;
 use crate::dynamic::{AnyMatmul, AnyOperand, AnyTensor, AnyValue, chosen, chosen_backward};
@@ -216,10 +216,10 @@ static SINGLE: &[(&str, Run)] = listed! {
     unique_counts |call| call.done(call.seen("x")?.unique().map(|(_, counts)| counts));
     eye |call| {
         let n = call.count("n");
-        call.done(made(&[n].into(), || CooTensor::eye(n), || CooTensor::eye_with_index(n)))
+        call.done(with_narrow_index(&[n].into(), || CooTensor::eye(n), || CooTensor::eye_with_index(n)))
     };
     full |call| {
-        let number = call.given_number("value")?;
+        let number = call.number_opt("value")?;
         call.done(tensor_of(&number, number.dtype(), &call.at_of("value"))?.broadcast_to(call.shape()))
     };
     zeros_like |call| {
@@ -232,7 +232,7 @@ static SINGLE: &[(&str, Run)] = listed! {
     random |call| {
         let (shape, nnz, seed) = (call.shape(), call.count("nnz"), call.call().integer("seed").unwrap_or(0) as u64);
         let narrow = || CooTensor::random(shape.clone(), nnz, seed);
-        call.done(made(&shape, narrow, || CooTensor::random_with_index(shape.clone(), nnz, seed)))
+        call.done(with_narrow_index(&shape, narrow, || CooTensor::random_with_index(shape.clone(), nnz, seed)))
     };
     allclose |call| {
         let tolerance = Tolerance::within(call.real_or("rtol", 1e-5)?, call.real_or("atol", 1e-8)?);

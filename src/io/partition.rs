@@ -21,7 +21,7 @@ use crate::base::error::{Error, Result};
 use crate::base::shape::Shape;
 use crate::dynamic::{AnyTensor, Format};
 use crate::io::parquet::{Dataset, Records};
-use crate::lazy::source::{Bins, Held, PartitionRequest, Source};
+use crate::lazy::source::{Bins, ErasedValue, PartitionRequest, Source};
 use crate::ops::slice_of;
 
 /// The maximum number of files written at once.
@@ -49,7 +49,7 @@ pub(crate) struct Partitioned {
     entry_bytes: u64,
     /// The format of tensors that are read.
     format: Format,
-    of: fn(AnyTensor) -> Result<Held>,
+    of: fn(AnyTensor) -> Result<ErasedValue>,
 }
 
 /// A file of records.
@@ -66,7 +66,7 @@ impl Partitioned {
     pub(crate) fn new(
         dataset: &Dataset,
         entry_bytes: u64,
-        of: fn(AnyTensor) -> Result<Held>,
+        of: fn(AnyTensor) -> Result<ErasedValue>,
         request: &PartitionRequest<'_>,
     ) -> Result<Partitioned> {
         let (records, folder) = (Records::of(dataset)?, (request.folder)()?);
@@ -93,7 +93,7 @@ impl Partitioned {
     }
 
     /// Converts a tensor that was read, in the format of the dataset.
-    fn held(&self, tensor: AnyTensor) -> Result<Held> {
+    fn held(&self, tensor: AnyTensor) -> Result<ErasedValue> {
         (self.of)(tensor.into_format(self.format)?)
     }
 
@@ -136,7 +136,7 @@ impl Source for Partitioned {
         bytes / self.records.width() as u64 * self.entry_bytes
     }
 
-    fn read(&self, part: Option<(usize, Range<usize>)>) -> Result<Held> {
+    fn read(&self, part: Option<(usize, Range<usize>)>) -> Result<ErasedValue> {
         match part.unwrap_or((self.axis, 0..self.shape[self.axis])) {
             (axis, range) if axis == self.axis => self.held(self.in_range(&range)?),
             (axis, _) => {
@@ -145,7 +145,7 @@ impl Source for Partitioned {
         }
     }
 
-    fn read_box(&self, ranges: &[Range<usize>]) -> Result<Held> {
+    fn read_box(&self, ranges: &[Range<usize>]) -> Result<ErasedValue> {
         let slice = |(axis, range): (usize, &Range<usize>)| match axis == self.axis {
             true => SliceInfoElem::Slice { start: 0, end: None, step: 1 },
             false => slice_of(range.clone(), self.shape[axis], 1),

@@ -14,7 +14,7 @@ use crate::io::element::FileElement;
 use crate::io::options::{ReadOptions, WriteOptions};
 use crate::io::parquet::{Columns, Dataset, DatasetWriter, ReadRanges};
 use crate::io::partition::Partitioned;
-use crate::lazy::source::{Bins, Held, Part, PartitionRequest, Source, whole};
+use crate::lazy::source::{Bins, ErasedValue, Part, PartitionRequest, Source, whole};
 use crate::lazy::{Engine, Lazy, On};
 use crate::tensor::coo::CooTensor;
 use crate::tensor::erased::SparseRef;
@@ -57,7 +57,7 @@ pub fn scan<T: FileElement, I: Index>(path: impl AsRef<Path>, options: &ReadOpti
         let wide = tensor.into_coo::<T, u64>()?;
         let narrow = wide.with_index::<I>()?;
         wide.recycle();
-        Ok(Arc::new(narrow) as Held)
+        Ok(Arc::new(narrow) as ErasedValue)
     };
     Ok(Lazy::from_source("scan", Arc::new(Scanned::new(dataset, size_of::<T>(), of))))
 }
@@ -146,7 +146,7 @@ pub(crate) struct Scanned {
     /// The maximum bytes of an element.
     width: usize,
     /// The conversion of a tensor that was read to a value of the graph.
-    of: fn(AnyTensor) -> Result<Held>,
+    of: fn(AnyTensor) -> Result<ErasedValue>,
     /// The ranges of axis 0 that were read.
     seen: ReadRanges,
 }
@@ -154,7 +154,7 @@ pub(crate) struct Scanned {
 impl Scanned {
     /// Returns the source of a dataset whose elements take at most `width` bytes; `of` converts a tensor that was read
     /// to a value of the graph.
-    pub(crate) fn new(dataset: Dataset, width: usize, of: fn(AnyTensor) -> Result<Held>) -> Self {
+    pub(crate) fn new(dataset: Dataset, width: usize, of: fn(AnyTensor) -> Result<ErasedValue>) -> Self {
         Scanned { dataset, width, of, seen: ReadRanges::default() }
     }
 
@@ -194,7 +194,7 @@ impl Source for Scanned {
         self.dataset.nnz().saturating_mul(self.entry_bytes())
     }
 
-    fn read(&self, part: Option<(usize, Range<usize>)>) -> Result<Held> {
+    fn read(&self, part: Option<(usize, Range<usize>)>) -> Result<ErasedValue> {
         let tensor = match part {
             None => self.tensor(None)?,
             Some((axis, range)) => {
@@ -210,7 +210,7 @@ impl Source for Scanned {
         (self.of)(tensor)
     }
 
-    fn read_box(&self, ranges: &[Range<usize>]) -> Result<Held> {
+    fn read_box(&self, ranges: &[Range<usize>]) -> Result<ErasedValue> {
         (self.of)(self.tensor(Some(ranges))?)
     }
 
@@ -235,7 +235,7 @@ impl Source for Scanned {
         Ok(weights)
     }
 
-    fn share(&self, part: Part, take: &mut dyn FnMut(Held, Vec<u64>) -> Result<()>) -> Result<()> {
+    fn read_part(&self, part: Part, take: &mut dyn FnMut(ErasedValue, Vec<u64>) -> Result<()>) -> Result<()> {
         self.dataset.hashed_pieces(part.number, part.of, part.memory).try_for_each(|piece| {
             let (tensor, hashes) = piece.map_err(|error| self.named(error))?;
             take((self.of)(tensor)?, hashes)
@@ -266,7 +266,7 @@ impl Source for Scanned {
         Some(self.dataset.fingerprint())
     }
 
-    fn none(&self) -> Result<Held> {
+    fn none(&self) -> Result<ErasedValue> {
         (self.of)(self.dataset.header()?)
     }
 

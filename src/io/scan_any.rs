@@ -10,7 +10,7 @@ use crate::io::options::{ReadOptions, WriteOptions};
 use crate::io::parquet::{Dataset, DatasetWriter};
 use crate::io::scan::{ChunkSink, Scanned};
 use crate::io::write::FileTensor;
-use crate::lazy::source::Held;
+use crate::lazy::source::ErasedValue;
 use crate::lazy::{Engine, Lazy, On};
 
 /// Returns a Parquet file, or a folder of them, as a dynamically typed source.
@@ -47,7 +47,7 @@ pub fn scan_any(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Lazy<An
     let width = size_of::<num_complex::Complex64>();
     Ok(Lazy::from_source(
         "scan",
-        Arc::new(Scanned::new(dataset, width, |tensor| Ok(Arc::new(AnyValue::from(tensor)) as Held))),
+        Arc::new(Scanned::new(dataset, width, |tensor| Ok(Arc::new(AnyValue::from(tensor)) as ErasedValue))),
     ))
 }
 

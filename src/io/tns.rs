@@ -73,7 +73,7 @@ struct TnsHeader {
 impl TnsHeader {
     /// Reads up to the first entry, which stays unread.
     fn read<R: BufRead>(lines: &mut TextLines<R>, asked: Option<Shape>) -> Result<TnsHeader> {
-        let is_asked = asked.is_some();
+        let is_requested = asked.is_some();
         let mut shape = asked;
         while let Some(fields) = lines.next_line()? {
             if fields.is_blank_or_comment(COMMENT) {
@@ -86,7 +86,7 @@ impl TnsHeader {
             if is_named || (words == 1 && too_short) {
                 return Self::of_dialect(lines, is_named, shape);
             }
-            let header = Self::of_entry(shape, is_asked, words).map_err(|why| lines.error(why));
+            let header = Self::of_entry(shape, is_requested, words).map_err(|why| lines.error(why));
             lines.unread();
             return header;
         }
@@ -100,12 +100,12 @@ impl TnsHeader {
     ///
     /// A shape comment is not enough to accept a line without a value: in files of other programs, the comment may
     /// count something else.
-    fn of_entry(shape: Option<Shape>, is_asked: bool, words: usize) -> LineResult<TnsHeader> {
+    fn of_entry(shape: Option<Shape>, is_requested: bool, words: usize) -> LineResult<TnsHeader> {
         let rank = shape.as_ref().map_or(words - 1, |shape| shape.rank());
         if rank > MAX_AXES {
             return Err(format!("{rank} axes are more than {MAX_AXES}"));
         }
-        if words == rank && !is_asked {
+        if words == rank && !is_requested {
             return Err(format!(
                 "{words} fields for {rank} axes; if there is no value column, name the shape with --shape"
             ));

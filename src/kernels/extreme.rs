@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use crate::base::machine::in_wide_vectors;
 use crate::base::threads;
-use crate::element::{ABREAST, Interleaved, Known, Number, Real};
+use crate::element::{ABREAST, Interleaved, Number, Real, RunResults};
 use crate::kernels::group::Unstored;
 use crate::kernels::holistic::Group;
 
@@ -111,7 +111,7 @@ pub(crate) fn extremes_interleaved<const IS_MAX: bool, T: Real>(
     values: &[T],
     runs: &Interleaved,
     unstored: &Unstored<T>,
-) -> Known<(T, usize)> {
+) -> RunResults<(T, usize)> {
     let (mut first, mut places, mut has_nan) = ([T::ZERO; ABREAST], [0; ABREAST], [false; ABREAST]);
     for run in 0..ABREAST {
         // An empty run has a valid start too. Its result is ignored.

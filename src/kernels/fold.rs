@@ -3,7 +3,7 @@
 use crate::base::alloc::{self, Allocated};
 use crate::base::machine::in_wide_vectors;
 use crate::base::threads;
-use crate::element::{ABREAST, Element, Interleaved, Known, Saved};
+use crate::element::{ABREAST, Element, Interleaved, RunResults, Saved};
 use crate::kernels::group::{Groups, Unstored, UnstoredByGroup};
 use crate::kernels::kept_axes::KeptAxes;
 use crate::kernels::lanes::results_of;
@@ -62,7 +62,7 @@ pub(crate) trait Fold<T: Element>: Op + 'static {
 
     /// Returns results of runs of values computed together, if this fast path knows them.
     #[inline(always)]
-    fn of_interleaved(&self, _values: &[T], _runs: &Interleaved, _unstored: &Unstored<T>) -> Known<Self::Out> {
+    fn of_interleaved(&self, _values: &[T], _runs: &Interleaved, _unstored: &Unstored<T>) -> RunResults<Self::Out> {
         ([Self::Out::ZERO; ABREAST], [false; ABREAST])
     }
 

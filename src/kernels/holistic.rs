@@ -7,7 +7,7 @@ use crate::base::alloc;
 use crate::base::few::Few;
 use crate::base::machine::in_wide_vectors;
 use crate::base::threads;
-use crate::element::{ABREAST, Element, Interleaved, Known};
+use crate::element::{ABREAST, Element, Interleaved, RunResults};
 use crate::kernels::fold::share_runs;
 use crate::kernels::group::{Groups, Unstored, UnstoredByGroup};
 use crate::kernels::lanes::results_of;
@@ -80,7 +80,7 @@ pub(crate) trait Holistic<T: Element>: Op {
         _unstored: &Unstored<T>,
         _position: &(dyn Fn(usize) -> u128 + Sync),
         blank: Self::Out,
-    ) -> Known<Self::Out> {
+    ) -> RunResults<Self::Out> {
         ([blank; ABREAST], [false; ABREAST])
     }
 
@@ -124,9 +124,9 @@ pub(crate) trait Gradient<T: Element, G: Element>: Holistic<T> {
 
     /// Writes the gradients of a row of elements over zeros.
     #[inline]
-    fn give(&self, values: &[T], received: &mut [G], given: &GradientInputs<'_, Self::Out, G>) {
+    fn write_gradients(&self, values: &[T], received: &mut [G], inputs: &GradientInputs<'_, Self::Out, G>) {
         let items = values.iter().zip(received);
-        match *given {
+        match *inputs {
             GradientInputs::InGroup { found, gradient, within } => {
                 for (at, (&value, received)) in items.enumerate() {
                     // `None` keeps the zero in the slot.
@@ -272,11 +272,11 @@ pub(crate) fn share_among_entries<T: Element, G: Element, H: Gradient<T, G>>(
     if let Some(values_of) = groups.in_order(values) {
         let found = reducer(op, groups, values, unstored, position);
         let scratch = || GroupScratch { group: Vec::new(), own: op.scratch() };
-        give_in_order(groups, &mut received, scratch, |scratch, group, received| {
+        gradients_in_order(groups, &mut received, scratch, |scratch, group, received| {
             let found = found(scratch, group)?;
             // A gradient of zero leaves the zeros of `received`.
             if gradients[group].is_truthy() {
-                op.give(
+                op.write_gradients(
                     values_of(group),
                     received,
                     &GradientInputs::InGroup { found: &found, gradient: gradients[group], within: 0 },
@@ -302,25 +302,25 @@ pub(crate) fn share_among_entries<T: Element, G: Element, H: Gradient<T, G>>(
     Ok(received)
 }
 
-/// Calls `give` with the slots of the entries of each group, group after group.
-fn give_in_order<S, G: Send>(
+/// Calls `write_gradients` with the slots of the entries of each group, group after group.
+fn gradients_in_order<S, G: Send>(
     groups: &Groups,
     received: &mut [G],
     scratch: impl Fn() -> S + Sync + Send,
-    give: impl Fn(&mut S, usize, &mut [G]) -> Outcomes<()> + Sync + Send,
+    write_gradients: impl Fn(&mut S, usize, &mut [G]) -> Outcomes<()> + Sync + Send,
 ) -> Outcomes<()> {
     let (parts, ends) = parts_of(groups.starts(), received.len());
-    let given = threads::map_slices(received, &ends, |part, mut received| {
+    let inputs = threads::map_slices(received, &ends, |part, mut received| {
         let mut scratch = scratch();
         // Invariant: `received` starts at the slots of `group`.
         for group in parts[part].clone() {
             let (own, others) = std::mem::take(&mut received).split_at_mut(groups.size(group));
-            give(&mut scratch, group, own)?;
+            write_gradients(&mut scratch, group, own)?;
             received = others;
         }
         Ok(())
     });
-    given.into_iter().collect()
+    inputs.into_iter().collect()
 }
 
 /// Returns chunks of the groups that pay off, and the entries at which they end.
@@ -336,12 +336,12 @@ fn parts_of(starts: &[usize], entries: usize) -> (Few<Range<usize>>, Vec<usize>)
 pub(crate) trait GroupGradient<T: Element, G: Element>: Op {
     /// Writes the gradients of the stored elements of a group. The group has a stored element, and `gradient` is not
     /// zero.
-    fn give(&self, group: &Group<'_, T>, gradient: G, received: &mut [G]) -> Outcome<()>;
+    fn write_gradients(&self, group: &Group<'_, T>, gradient: G, received: &mut [G]) -> Outcome<()>;
 }
 
 /// Returns the gradients of all entries from `gradients`, one per group. `position` returns the flat index of an entry
 /// in its group.
-pub(crate) fn give_apart<T: Element, G: Element, A: GroupGradient<T, G>>(
+pub(crate) fn group_gradients<T: Element, G: Element, A: GroupGradient<T, G>>(
     op: A,
     groups: &Groups,
     values: &[T],
@@ -350,14 +350,14 @@ pub(crate) fn give_apart<T: Element, G: Element, A: GroupGradient<T, G>>(
     position: &(dyn Fn(usize) -> u128 + Sync),
 ) -> Outcomes<Vec<G>> {
     let mut received = alloc::zeros(values.len())?;
-    give_in_order(groups, &mut received, Vec::new, |gathered, group, received| {
+    gradients_in_order(groups, &mut received, Vec::new, |gathered, group, received| {
         if !gradients[group].is_truthy() {
             return Ok(());
         }
         let stored = groups.values(group, values, gathered)?;
         let position = |within: usize| position(groups.entry(group, within));
         let group_of = Group { stored, unstored: unstored.of(group), position: &position };
-        op.give(&group_of, gradients[group], received).map_err(|fault| fault.of(group))
+        op.write_gradients(&group_of, gradients[group], received).map_err(|fault| fault.of(group))
     })?;
     if groups.offsets().is_some() {
         return Ok(received);
@@ -370,7 +370,7 @@ pub(crate) fn give_apart<T: Element, G: Element, A: GroupGradient<T, G>>(
 }
 
 /// Sets the gradients of elements to +0.0 if the gradient of the output element is zero.
-pub(crate) fn give_nothing_of_zeros<G: Element>(gradients: &[G], received: &mut [G]) {
+pub(crate) fn clear_zero_gradients<G: Element>(gradients: &[G], received: &mut [G]) {
     let zeros = received.iter_mut().zip(gradients).filter(|(_, gradient)| !gradient.is_truthy());
     zeros.for_each(|(received, _)| *received = G::ZERO);
 }
@@ -394,9 +394,9 @@ pub(crate) fn share_singly<T: Element, G: Element, H: Gradient<T, G>>(
         }
         let mut received = [G::ZERO; BLOCK];
         let received = &mut received[..gradients.len()];
-        op.give(elements, received, &GradientInputs::AcrossGroups { found: &found, gradients, within: 0 });
-        // `give` also computes elements with a gradient of zero. Their results are replaced here.
-        give_nothing_of_zeros(gradients, received);
+        op.write_gradients(elements, received, &GradientInputs::AcrossGroups { found: &found, gradients, within: 0 });
+        // `write_gradients` also computes elements with a gradient of zero. Their results are replaced here.
+        clear_zero_gradients(gradients, received);
         gradients.copy_from_slice(received);
     }
     Ok(gradients)

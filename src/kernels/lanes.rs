@@ -9,7 +9,7 @@ use crate::base::few::Few;
 use crate::base::index::{Index, Width};
 use crate::base::machine::in_wide_vectors;
 use crate::base::threads;
-use crate::element::{ABREAST, Interleaved, Known};
+use crate::element::{ABREAST, Interleaved, RunResults};
 use crate::kernels::bits::{self, BITS};
 use crate::kernels::coords::{AxisCoords, AxisCoordsMut, by_width};
 use crate::kernels::op::Outcomes;
@@ -278,7 +278,7 @@ fn next_stored(offsets: &[usize], mut lane: usize) -> Option<(usize, [usize; 2])
 pub(crate) fn results_of<U: Copy>(
     offsets: &[usize],
     results: &mut [U],
-    quickly: impl Fn(&Interleaved) -> Known<U>,
+    quickly: impl Fn(&Interleaved) -> RunResults<U>,
     slowly: impl Fn(usize, Range<usize>) -> Outcomes<U>,
 ) -> Outcomes<()> {
     let mut next = 0;

@@ -152,8 +152,8 @@ fn greater<T: Real>(a: T, b: T) -> T {
 
 impl<T: Real> Group<'_, T> {
     /// Returns the median and the position of the first element equal to the lower middle value, `u64::MAX` if none.
-    pub(crate) fn median_and_position(&self, asked: MedianQuery, sieve: &mut Sieve<T>) -> Outcome<(T::Median, u64)> {
-        Ok(match asked.ranked(self, sieve)? {
+    pub(crate) fn median_and_position(&self, query: MedianQuery, sieve: &mut Sieve<T>) -> Outcome<(T::Median, u64)> {
+        Ok(match query.ranked(self, sieve)? {
             None => (T::Median::NAN, u64::MAX),
             Some(middles) => (middles.value(), self.first_equal(middles.lower)),
         })
@@ -181,9 +181,9 @@ impl<T: Real> Group<'_, T> {
     }
 
     /// Returns the weights of the gradient per element; the weight of an unstored position is dropped.
-    pub(crate) fn shares(&self, rule: ShareRule, sieve: &mut Sieve<T>) -> Outcome<RankWeights<T>> {
-        let ShareRule { asked, rule, spread_nan } = rule;
-        let Some(Ranked { lower, upper, place }) = asked.ranked(self, sieve)? else {
+    pub(crate) fn shares(&self, rule: MedianGradientRule, sieve: &mut Sieve<T>) -> Outcome<RankWeights<T>> {
+        let MedianGradientRule { query, rule, spread_nan } = rule;
+        let Some(Ranked { lower, upper, place }) = query.ranked(self, sieve)? else {
             // The group does not have a value: its gradient is lost, or divided among all its positions.
             let positions = u64::try_from(self.unstored.positions(self.stored.len())).unwrap_or(u64::MAX);
             let (receivers, number) =
@@ -245,8 +245,8 @@ const NOBODY: u64 = u64::MAX;
 
 /// The rule for dividing the gradient of a median or quantile among elements.
 #[derive(Clone, Copy)]
-pub(crate) struct ShareRule {
-    pub(crate) asked: MedianQuery,
+pub(crate) struct MedianGradientRule {
+    pub(crate) query: MedianQuery,
     pub(crate) rule: MedianGradient,
     /// True if the elements of a group without a number divide its gradient; otherwise the gradient is lost.
     pub(crate) spread_nan: bool,
@@ -296,17 +296,21 @@ impl<T: Real> RankWeights<T> {
 }
 
 /// Writes the gradients of `values`; elements that receive none keep the value in `received`.
-pub(crate) fn give<T: Real, G: Float>(values: &[T], received: &mut [G], given: &GradientInputs<'_, RankWeights<T>, G>) {
+pub(crate) fn write_gradients<T: Real, G: Float>(
+    values: &[T],
+    received: &mut [G],
+    inputs: &GradientInputs<'_, RankWeights<T>, G>,
+) {
     const BLOCK: usize = 64;
     let blocks = values.chunks(BLOCK).zip(received.chunks_mut(BLOCK)).zip((0..).step_by(BLOCK));
     for ((values, received), start) in blocks {
         // Most blocks hold no middle value. A branch per value would be mispredicted at every other NaN.
-        let concerns = |any, (at, &value): (usize, &T)| any | given.at(start + at).0.concerns(value);
+        let concerns = |any, (at, &value): (usize, &T)| any | inputs.at(start + at).0.concerns(value);
         if !values.iter().enumerate().fold(false, concerns) {
             continue;
         }
         for (at, (&value, item)) in values.iter().zip(received).enumerate() {
-            let (shares, within, gradient) = given.at(start + at);
+            let (shares, within, gradient) = inputs.at(start + at);
             if let Some(share) = shares.of(within, value, gradient) {
                 *item = share;
             }
@@ -321,8 +325,8 @@ mod tests {
 
     fn median(stored: &[f64], fill: f64, extent: u128) -> f64 {
         let unstored = Unstored { fill: Some(fill), extent };
-        let asked = MedianQuery { rule: Rule::Middle(EvenCount::Mean), skips_nan: true };
-        asked.value(&Group { stored, unstored, position: &|_| 0 }, &mut Sieve::new()).unwrap()
+        let query = MedianQuery { rule: Rule::Middle(EvenCount::Mean), skips_nan: true };
+        query.value(&Group { stored, unstored, position: &|_| 0 }, &mut Sieve::new()).unwrap()
     }
 
     #[test]

@@ -36,22 +36,22 @@ pub trait Partial: Send + Sync {
 }
 
 /// The way in which values are reduced.
-pub enum How {
+pub enum Reducer {
     /// By an accumulator.
     Fold(Box<dyn Partial>),
     /// By the order of the values.
-    Middle(Box<dyn RankSearch>),
+    Median(Box<dyn RankSearch>),
 }
 
-impl How {
+impl Reducer {
     /// Returns the accumulator without groups, if the reduction is a streaming reduction.
     pub fn partial(&self) -> Option<Box<dyn Partial>> {
-        if let How::Fold(partial) = self { Some(partial.again()) } else { None }
+        if let Reducer::Fold(partial) = self { Some(partial.again()) } else { None }
     }
 
     /// Returns the order of the values, if the reduction is a median.
     pub fn order(&self) -> Option<&dyn RankSearch> {
-        if let How::Middle(order) = self { Some(&**order) } else { None }
+        if let Reducer::Median(order) = self { Some(&**order) } else { None }
     }
 }
 

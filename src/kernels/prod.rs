@@ -275,7 +275,7 @@ impl<F: ProductFactor> Grow for Tree<F> {
 /// The largest number of entries whose tree is held in memory.
 const PART: usize = 1 << 12;
 
-/// Calls `give` for each of `count` entries with its index and the product of all other entries and unstored positions.
+/// Calls `emit` for each of `count` entries with its index and the product of all other entries and unstored positions.
 ///
 /// The product is formed from the sibling blocks of the entry, from the root down. `at` returns the position and the
 /// factor of an entry.
@@ -283,7 +283,7 @@ pub(crate) fn others<F: ProductFactor>(
     count: usize,
     at: impl Fn(usize) -> (u128, F) + Copy,
     unstored: Between<F>,
-    mut give: impl FnMut(usize, F),
+    mut emit: impl FnMut(usize, F),
 ) -> Allocated<()> {
     let mut values = ProductBuilder { blocks: unstored.blocks(&mut Vec::new()) };
     let mut pending = Vec::new();
@@ -293,7 +293,7 @@ pub(crate) fn others<F: ProductFactor>(
     while let Some((part, top, around)) = parts.pop() {
         if part.len() <= PART {
             let mut tree = Tree { nodes: alloc::with_capacity(4 * part.len())?, blocks: values.blocks.take() };
-            tree.others(part, at, top, around, &mut give)?;
+            tree.others(part, at, top, around, &mut emit)?;
             values.blocks = tree.blocks;
             continue;
         }
@@ -337,7 +337,7 @@ impl<F: ProductFactor> Tree<F> {
         at: impl Fn(usize) -> (u128, F) + Copy,
         top: u32,
         around: F,
-        give: &mut impl FnMut(usize, F),
+        emit: &mut impl FnMut(usize, F),
     ) -> Allocated<()> {
         self.nodes.extend(part.clone().map(|entry| (at(entry).1, BlockOrigin::Leaf)));
         let leaves = part.clone().enumerate().map(|(node, entry)| (at(entry).0, node));
@@ -358,7 +358,7 @@ impl<F: ProductFactor> Tree<F> {
                 }
             }
         }
-        part.zip(outside).for_each(|(entry, around)| give(entry, around));
+        part.zip(outside).for_each(|(entry, around)| emit(entry, around));
         Ok(())
     }
 }

@@ -125,7 +125,7 @@ mod tests {
 
     use super::*;
     use crate::kernels::op::{Op, Outcome};
-    use crate::kernels::stream::CellsAndValues;
+    use crate::kernels::stream::FeedOutputs;
 
     /// The sum of all values. Its accumulator takes memory from the value 1 on.
     #[derive(Clone, Copy)]
@@ -178,7 +178,7 @@ mod tests {
             false
         }
 
-        fn feed_cells(&self, axes: &[usize], lengths: &[usize], take: &mut CellsAndValues<'_, i64>) -> Allocated<bool> {
+        fn feed_cells(&self, axes: &[usize], lengths: &[usize], take: &mut FeedOutputs<'_, i64>) -> Allocated<bool> {
             assert_eq!((axes, lengths), (&[0, 2][..], &[4, 5][..]));
             self.passes.fetch_add(1, Relaxed);
             self.cells.chunks(3).zip(self.values.chunks(3)).for_each(|(cells, values)| take(cells, values));

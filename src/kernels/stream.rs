@@ -34,7 +34,7 @@ pub(crate) trait ValueSource<T>: Sync {
     /// Passes all values in chunks of any length, each value with the flat index of its output element.
     ///
     /// The output elements are those of these axes and lengths. Returns false if some values could not be computed.
-    fn feed_cells(&self, _axes: &[usize], _lengths: &[usize], _take: &mut CellsAndValues<'_, T>) -> Allocated<bool> {
+    fn feed_cells(&self, _axes: &[usize], _lengths: &[usize], _take: &mut FeedOutputs<'_, T>) -> Allocated<bool> {
         Ok(false)
     }
 
@@ -57,7 +57,7 @@ pub(crate) enum States<'a> {
 }
 
 /// Receives values, each with the flat index of its output element.
-pub(crate) type CellsAndValues<'a, T> = dyn FnMut(&[usize], &[T]) + 'a;
+pub(crate) type FeedOutputs<'a, T> = dyn FnMut(&[usize], &[T]) + 'a;
 
 /// Splits adjacent nonempty groups into runs of groups. A run fits one chunk, or is a single longer group.
 fn blocks(offsets: &[usize]) -> impl Iterator<Item = Range<usize>> + '_ {

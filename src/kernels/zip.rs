@@ -13,7 +13,7 @@ use crate::kernels::steps::{BLOCK, Filled, LEFT, MergePart, MergeSteps, RIGHT};
 
 /// The effect of a fill on stored entries of the other operand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Alone {
+pub enum FillEffect {
     /// The entry counts: the result stores a value at its position.
     Counts,
     /// The result is the same for every element, so the result stores nothing there.
@@ -23,10 +23,10 @@ pub enum Alone {
     AnnihilatedIfFinite,
 }
 
-impl Alone {
+impl FillEffect {
     /// Returns `Annihilated` if the fill makes all results the same, and `Counts` otherwise.
-    pub(crate) fn if_same_of_all(is_same: bool) -> Self {
-        if is_same { Alone::Annihilated } else { Alone::Counts }
+    pub(crate) fn annihilated_if(is_same: bool) -> Self {
+        if is_same { FillEffect::Annihilated } else { FillEffect::Counts }
     }
 }
 
@@ -35,9 +35,9 @@ pub trait Zip<A: Element, B: Element>: Op {
     /// The type of the results.
     type Out: Element;
 
-    /// Returns whether an entry without a partner counts among stored entries; [`alone`](Zip::alone) returns its
+    /// Returns whether an entry without a partner counts among stored entries; [`unpaired`](Zip::alone) returns its
     /// result.
-    fn unites(&self) -> bool {
+    fn counts_unpaired(&self) -> bool {
         false
     }
 
@@ -47,17 +47,17 @@ pub trait Zip<A: Element, B: Element>: Op {
     /// Returns the effect of the left `fill` on the entries of the right operand.
     ///
     /// `other` is the fill of the right operand, `None` if every position is stored.
-    fn of_left_fill(&self, _fill: A, _other: Option<B>) -> Alone {
-        Alone::Counts
+    fn left_fill_effect(&self, _fill: A, _other: Option<B>) -> FillEffect {
+        FillEffect::Counts
     }
 
     /// Returns the effect of the right `fill` on the entries of the left operand.
-    fn of_right_fill(&self, _other: Option<A>, _fill: B) -> Alone {
-        Alone::Counts
+    fn right_fill_effect(&self, _other: Option<A>, _fill: B) -> FillEffect {
+        FillEffect::Counts
     }
 
-    /// Returns the result of a stored entry without a partner. It is called only if [`unites`](Zip::unites) is true.
-    fn alone(&self, _entry: Lone<A, B>) -> Outcome<Self::Out> {
+    /// Returns the result of a stored entry without a partner. It is called only if [`counts_unpaired`](Zip::unites) is true.
+    fn unpaired(&self, _entry: UnpairedEntry<A, B>) -> Outcome<Self::Out> {
         Ok(Self::Out::ZERO)
     }
 
@@ -70,7 +70,7 @@ pub trait Zip<A: Element, B: Element>: Op {
 
 /// An entry without a partner.
 #[derive(Debug, Clone, Copy)]
-pub enum Lone<A, B> {
+pub enum UnpairedEntry<A, B> {
     /// An entry of the left operand.
     Left(A),
     /// An entry of the right operand.
@@ -90,8 +90,8 @@ impl<Z: Op> Op for Swapped<Z> {
 impl<A: Element, B: Element, Z: Zip<A, B>> Zip<B, A> for Swapped<Z> {
     type Out = Z::Out;
 
-    fn unites(&self) -> bool {
-        self.0.unites()
+    fn counts_unpaired(&self) -> bool {
+        self.0.counts_unpaired()
     }
 
     #[inline(always)]
@@ -99,18 +99,18 @@ impl<A: Element, B: Element, Z: Zip<A, B>> Zip<B, A> for Swapped<Z> {
         self.0.apply(a, b)
     }
 
-    fn of_left_fill(&self, fill: B, other: Option<A>) -> Alone {
-        self.0.of_right_fill(other, fill)
+    fn left_fill_effect(&self, fill: B, other: Option<A>) -> FillEffect {
+        self.0.right_fill_effect(other, fill)
     }
 
-    fn of_right_fill(&self, other: Option<B>, fill: A) -> Alone {
-        self.0.of_left_fill(fill, other)
+    fn right_fill_effect(&self, other: Option<B>, fill: A) -> FillEffect {
+        self.0.left_fill_effect(fill, other)
     }
 
-    fn alone(&self, entry: Lone<B, A>) -> Outcome<Z::Out> {
-        self.0.alone(match entry {
-            Lone::Left(b) => Lone::Right(b),
-            Lone::Right(a) => Lone::Left(a),
+    fn unpaired(&self, entry: UnpairedEntry<B, A>) -> Outcome<Z::Out> {
+        self.0.unpaired(match entry {
+            UnpairedEntry::Left(b) => UnpairedEntry::Right(b),
+            UnpairedEntry::Right(a) => UnpairedEntry::Left(a),
         })
     }
 }
@@ -131,8 +131,8 @@ impl<Z: Op> Op for MaybeSwapped<Z> {
 impl<T: Element, Z: Zip<T, T>> Zip<T, T> for MaybeSwapped<Z> {
     type Out = Z::Out;
 
-    fn unites(&self) -> bool {
-        self.op.unites()
+    fn counts_unpaired(&self) -> bool {
+        self.op.counts_unpaired()
     }
 
     #[inline(always)]
@@ -140,16 +140,16 @@ impl<T: Element, Z: Zip<T, T>> Zip<T, T> for MaybeSwapped<Z> {
         if self.is_swapped { self.op.apply(b, a) } else { self.op.apply(a, b) }
     }
 
-    fn of_left_fill(&self, fill: T, other: Option<T>) -> Alone {
-        if self.is_swapped { self.op.of_right_fill(other, fill) } else { self.op.of_left_fill(fill, other) }
+    fn left_fill_effect(&self, fill: T, other: Option<T>) -> FillEffect {
+        if self.is_swapped { self.op.right_fill_effect(other, fill) } else { self.op.left_fill_effect(fill, other) }
     }
 
-    fn of_right_fill(&self, other: Option<T>, fill: T) -> Alone {
-        if self.is_swapped { self.op.of_left_fill(fill, other) } else { self.op.of_right_fill(other, fill) }
+    fn right_fill_effect(&self, other: Option<T>, fill: T) -> FillEffect {
+        if self.is_swapped { self.op.left_fill_effect(fill, other) } else { self.op.right_fill_effect(other, fill) }
     }
 
-    fn alone(&self, entry: Lone<T, T>) -> Outcome<Z::Out> {
-        if self.is_swapped { Swapped(self.op).alone(entry) } else { self.op.alone(entry) }
+    fn unpaired(&self, entry: UnpairedEntry<T, T>) -> Outcome<Z::Out> {
+        if self.is_swapped { Swapped(self.op).unpaired(entry) } else { self.op.unpaired(entry) }
     }
 }
 
@@ -379,8 +379,8 @@ pub(crate) fn zip_found<A: Element, B: Element, Z: Zip<A, B>>(
 fn united<A: Element, B: Element, Z: Zip<A, B>>(op: Z, a: Option<&A>, b: Option<&B>) -> Outcome<Z::Out> {
     match (a, b) {
         (Some(&a), Some(&b)) => op.apply(a, b),
-        (Some(&a), None) => op.alone(Lone::Left(a)),
-        (None, Some(&b)) => op.alone(Lone::Right(b)),
+        (Some(&a), None) => op.unpaired(UnpairedEntry::Left(a)),
+        (None, Some(&b)) => op.unpaired(UnpairedEntry::Right(b)),
         (None, None) => Ok(Z::Out::ZERO),
     }
 }

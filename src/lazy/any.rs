@@ -8,9 +8,9 @@ use ndarray::{ArcArray, Axis, IxDyn, Slice};
 
 use super::arrays::SplitArray;
 use super::call::{Arg, Call};
-use super::node::{Made, Node};
-use super::source::{Bins, ByRanges, Held, counts, counts_of_all, known, slices};
-use super::value::{ByPieces, Chunked, Gather, Gathered, Kind, piece};
+use super::node::{Node, StepImpl};
+use super::source::{Bins, ByRanges, ErasedValue, counts, counts_of_all, downcast, slices};
+use super::value::{ByChunks, Chunked, Gather, Gathered, Kind, piece};
 use super::{Lazy, Value, lengths};
 use crate::base::axes::Axes;
 use crate::base::error::Result;
@@ -87,39 +87,39 @@ impl Value for AnyValue {
 }
 
 /// The kind of values of graphs that no expression made.
-static ANY: OfAny = OfAny { kit: |_| None, element: |_| None };
+static ANY: AnyKind = AnyKind { kit: |_| None, element: |_| None };
 
 /// The kind of dynamically typed values, with the implementations that gradients use. Expressions have all of them.
-pub(crate) struct OfAny {
+pub(crate) struct AnyKind {
     /// Finds the implementation of an operation.
-    pub(crate) kit: fn(&Call) -> Option<Made>,
+    pub(crate) kit: fn(&Call) -> Option<StepImpl>,
     /// Returns a number as an element.
     pub(crate) element: fn(f64) -> Option<Arg>,
 }
 
-impl Kind for OfAny {
+impl Kind for AnyKind {
     fn format(&self) -> &'static str {
         "tensor or array"
     }
 
-    fn shape(&self, value: &Held) -> Shape {
-        known::<AnyValue>(value).shape()
+    fn shape(&self, value: &ErasedValue) -> Shape {
+        downcast::<AnyValue>(value).shape()
     }
 
-    fn bytes(&self, value: &Held) -> usize {
-        AnyOperand::from(known::<AnyValue>(value)).held_bytes()
+    fn bytes(&self, value: &ErasedValue) -> usize {
+        AnyOperand::from(downcast::<AnyValue>(value)).held_bytes()
     }
 
-    fn choose(&self, value: &Held, moves: &dyn Fn(&[usize]) -> Result<Moves>) -> Result<Held> {
-        let x = known::<AnyValue>(value);
-        chosen(x.into(), &moves(&x.shape())?).map(|found| Arc::new(found) as Held)
+    fn choose(&self, value: &ErasedValue, moves: &dyn Fn(&[usize]) -> Result<Moves>) -> Result<ErasedValue> {
+        let x = downcast::<AnyValue>(value);
+        chosen(x.into(), &moves(&x.shape())?).map(|found| Arc::new(found) as ErasedValue)
     }
 
     fn is_dynamic(&self) -> bool {
         true
     }
 
-    fn kit(&self, call: &Call, _: &[Arc<Node>]) -> Option<Made> {
+    fn kit(&self, call: &Call, _: &[Arc<Node>]) -> Option<StepImpl> {
         (self.kit)(call)
     }
 
@@ -127,11 +127,13 @@ impl Kind for OfAny {
         (self.element)(number)
     }
 
-    fn mover(&self) -> Option<Made> {
-        Some(Made::new(&ANY, |node, inputs| ANY.choose(&inputs[0], &|lengths| lengths::moves(node.args(), lengths))))
+    fn mover(&self) -> Option<StepImpl> {
+        Some(StepImpl::new(&ANY, |node, inputs| {
+            ANY.choose(&inputs[0], &|lengths| lengths::moves(node.args(), lengths))
+        }))
     }
 
-    fn by_pieces(&self) -> Option<&dyn ByPieces> {
+    fn by_chunks(&self) -> Option<&dyn ByChunks> {
         Some(self)
     }
 
@@ -140,13 +142,13 @@ impl Kind for OfAny {
     }
 }
 
-impl ByPieces for OfAny {
-    fn count(&self, value: &Held) -> usize {
-        stored(known(value))
+impl ByChunks for AnyKind {
+    fn count(&self, value: &ErasedValue) -> usize {
+        stored(downcast(value))
     }
 
-    fn pieces<'a>(&self, value: &'a Held) -> Option<Box<dyn Chunked + 'a>> {
-        match known::<AnyValue>(value) {
+    fn pieces<'a>(&self, value: &'a ErasedValue) -> Option<Box<dyn Chunked + 'a>> {
+        match downcast::<AnyValue>(value) {
             AnyValue::Tensor(x) => Some(dispatch!(x, x => Box::new(SplitAnyTensor(x.clone())))),
             AnyValue::Array(x) => on_array!(x, x => {
                 Some(Box::new(SplitArray(x.as_slice()?, |piece| held(AnyArray::from(piece)))) as Box<dyn Chunked>)
@@ -154,21 +156,21 @@ impl ByPieces for OfAny {
         }
     }
 
-    fn gather(&self, count: usize, piece: &Held) -> Result<Box<dyn Gather>> {
-        match known::<AnyValue>(piece) {
+    fn gather(&self, count: usize, piece: &ErasedValue) -> Result<Box<dyn Gather>> {
+        match downcast::<AnyValue>(piece) {
             AnyValue::Tensor(piece) => dispatch!(piece, piece => gathered(piece, count)),
             AnyValue::Array(piece) => on_array!(piece, piece => gathered_array(piece, count)),
         }
     }
 
-    fn pattern(&self, value: &Held) -> Held {
-        match known::<AnyValue>(value) {
+    fn pattern(&self, value: &ErasedValue) -> ErasedValue {
+        match downcast::<AnyValue>(value) {
             AnyValue::Tensor(x) => Arc::new(x.pattern()),
             AnyValue::Array(x) => Arc::new(Shape::from(x.shape())),
         }
     }
 
-    fn recycle(&self, piece: Held) {
+    fn recycle(&self, piece: ErasedValue) {
         if let Some(Ok(AnyValue::Tensor(piece))) = piece.downcast::<AnyValue>().ok().map(Arc::try_unwrap) {
             dispatch!(piece, x => x.into_shared_values().recycle());
         }
@@ -187,7 +189,7 @@ fn stored(x: &AnyValue) -> usize {
 struct SplitAnyTensor<T>(Erased<T>);
 
 impl<T: Element> Chunked for SplitAnyTensor<T> {
-    fn piece(&self, entries: Range<usize>, stencil: &mut Option<Held>) -> Result<Held> {
+    fn piece(&self, entries: Range<usize>, stencil: &mut Option<ErasedValue>) -> Result<ErasedValue> {
         Ok(held(AnyTensor::from(piece(self.0.sparse(), entries, stencil)?)))
     }
 }
@@ -206,12 +208,12 @@ fn fill_if_used(part: &AnyValue) -> Option<Number> {
     }
 }
 
-fn held(value: impl Into<AnyValue>) -> Held {
+fn held(value: impl Into<AnyValue>) -> ErasedValue {
     Arc::new(value.into())
 }
 
 fn gathered<T: Element>(_: &Erased<T>, count: usize) -> Result<Box<dyn Gather>> {
-    let whole = |pattern: &Held, elements, fill| {
+    let whole = |pattern: &ErasedValue, elements, fill| {
         let pattern = pattern.downcast_ref::<AnyPattern>()?.clone();
         Some(held(AnyTensor::from(Tensor::from_valid(pattern, elements, fill))))
     };
@@ -219,16 +221,16 @@ fn gathered<T: Element>(_: &Erased<T>, count: usize) -> Result<Box<dyn Gather>> 
 }
 
 fn gathered_array<T: Element>(_: &ArcArray<T, IxDyn>, count: usize) -> Result<Box<dyn Gather>> {
-    let whole = |shape: &Held, elements, _| {
+    let whole = |shape: &ErasedValue, elements, _| {
         Some(held(AnyArray::from(dense_array::<T>(shape.downcast_ref::<Shape>()?, elements))))
     };
     Ok(Box::new(Gathered::<T>::new(count, elements_of::<T>, whole)?))
 }
 
 /// Returns the elements of a chunk, and the fill. All chunks have one element type.
-fn elements_of<T: Element>(piece: &Held) -> (&[T], T) {
+fn elements_of<T: Element>(piece: &ErasedValue) -> (&[T], T) {
     let alike = "chunks have one type, and their elements are in order";
-    match known::<AnyValue>(piece) {
+    match downcast::<AnyValue>(piece) {
         AnyValue::Tensor(x) => {
             let x: &dyn Any = dispatch!(x, x => x);
             let x = x.downcast_ref::<Erased<T>>().expect(alike);
@@ -238,9 +240,9 @@ fn elements_of<T: Element>(piece: &Held) -> (&[T], T) {
     }
 }
 
-impl ByRanges for OfAny {
-    fn cut(&self, value: &Held, axis: usize, range: Range<usize>) -> Result<Held> {
-        Ok(match known::<AnyValue>(value) {
+impl ByRanges for AnyKind {
+    fn slice(&self, value: &ErasedValue, axis: usize, range: Range<usize>) -> Result<ErasedValue> {
+        Ok(match downcast::<AnyValue>(value) {
             AnyValue::Tensor(x) => held(x.slice(&slices(x.shape(), axis, range))?),
             AnyValue::Array(x) => on_array!(x, x => {
                 held(AnyArray::from(x.slice_axis(Axis(axis), Slice::from(range)).to_owned()))
@@ -248,8 +250,8 @@ impl ByRanges for OfAny {
         })
     }
 
-    fn join(&self, axis: usize, values: &[Held]) -> Result<Held> {
-        let values: Vec<&AnyValue> = values.iter().map(known).collect();
+    fn join(&self, axis: usize, values: &[ErasedValue]) -> Result<ErasedValue> {
+        let values: Vec<&AnyValue> = values.iter().map(downcast).collect();
         let fill = values.iter().find_map(|part| fill_if_used(part));
         let with_it = |&part: &&AnyValue| match (part, fill) {
             (AnyValue::Tensor(x), Some(fill)) if fill_if_used(part).is_none() => Ok(x.with_fill(fill)?.into()),
@@ -263,19 +265,19 @@ impl ByRanges for OfAny {
         Ok(Arc::new(AnyOperand::concat(axis, &parts.iter().map(AnyOperand::from).collect::<Vec<_>>())?))
     }
 
-    fn counts(&self, value: &Held, axis: usize, bins: &Bins) -> Result<Vec<u64>> {
-        match known::<AnyValue>(value) {
+    fn counts(&self, value: &ErasedValue, axis: usize, bins: &Bins) -> Result<Vec<u64>> {
+        match downcast::<AnyValue>(value) {
             AnyValue::Tensor(x) => counts(&x.pattern(), axis, bins),
             AnyValue::Array(x) => Ok(counts_of_all(x.shape(), axis, bins)),
         }
     }
 
-    fn stored(&self, value: &Held) -> usize {
-        stored(known(value))
+    fn stored(&self, value: &ErasedValue) -> usize {
+        stored(downcast(value))
     }
 
-    fn part_of(&self, value: &Held, whole: Option<PartOf>) -> Held {
-        match known::<AnyValue>(value) {
+    fn part_of(&self, value: &ErasedValue, whole: Option<PartOf>) -> ErasedValue {
+        match downcast::<AnyValue>(value) {
             AnyValue::Tensor(x) => dispatch!(x, x => {
                 let pattern = x.pattern();
                 let part_of = whole.map(|whole| Arc::new(whole.beside(pattern.part_of())));
@@ -286,7 +288,7 @@ impl ByRanges for OfAny {
         }
     }
 
-    fn recycle(&self, value: Held) {
+    fn recycle(&self, value: ErasedValue) {
         if let Some(Ok(AnyValue::Tensor(value))) = value.downcast::<AnyValue>().ok().map(Arc::try_unwrap) {
             dispatch!(value, x => x.recycle());
         }
@@ -296,8 +298,8 @@ impl ByRanges for OfAny {
         true
     }
 
-    fn first(&self, value: &Held, shape: &Shape) -> Result<Option<[Held; 2]>> {
-        let (first, pattern) = match known::<AnyValue>(value) {
+    fn first(&self, value: &ErasedValue, shape: &Shape) -> Result<Option<[ErasedValue; 2]>> {
+        let (first, pattern) = match downcast::<AnyValue>(value) {
             AnyValue::Tensor(x) => {
                 let first = x.first_in(shape)?;
                 let pattern = first.pattern();
@@ -322,7 +324,7 @@ mod tests {
     fn entries_are_counted_where_they_stand() {
         let x = CooTensor::new([4, 2], vec![vec![0, 0, 3], vec![0, 1, 1]], vec![1, 2, 3], 0).unwrap();
         let x = x.with_index::<u64>().unwrap();
-        let counts = |held: Held, kind: &dyn Kind, axis| {
+        let counts = |held: ErasedValue, kind: &dyn Kind, axis| {
             kind.by_ranges().unwrap().counts(&held, axis, &Bins::new(0..[4, 2][axis], 4)).unwrap()
         };
         for (axis, expected) in [(0, vec![2, 0, 0, 1]), (1, vec![1, 2])] {

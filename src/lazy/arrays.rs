@@ -9,11 +9,11 @@ use ndarray::{ArrayD, ArrayView, Dimension, Ix1, Ix2};
 
 use super::call::{Arg, Call};
 use super::lengths::wrong_rank;
-use super::node::{Held, Made, Node, known};
-use super::source::{ByRanges, OfArrays};
-use super::steps::{LazyStored, Steps, family, found, made, methods, step};
+use super::node::{ErasedValue, Node, StepImpl, downcast};
+use super::source::{ArrayRanges, ByRanges};
+use super::steps::{LazyStored, Steps, family, found, methods, step, step_impl};
 use super::text::text_of_array;
-use super::value::{ByPieces, Chunked, Elements, Gather, Gathered, Kind, Value};
+use super::value::{ByChunks, Chunked, Elements, Gather, Gathered, Kind, Value};
 use super::{Lazy, kit};
 use crate::base::alloc;
 use crate::base::error::{Error, Result};
@@ -27,12 +27,12 @@ use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 
 impl<T: Element> Value for ArrayD<T> {
-    const KIND: &'static dyn Kind = &OfArray::<T>(PhantomData);
+    const KIND: &'static dyn Kind = &ArrayKind::<T>(PhantomData);
 }
 
-struct OfArray<T>(PhantomData<fn() -> T>);
+struct ArrayKind<T>(PhantomData<fn() -> T>);
 
-impl<T: Element> Kind for OfArray<T> {
+impl<T: Element> Kind for ArrayKind<T> {
     fn dtype(&self) -> Option<DType> {
         Some(T::DTYPE)
     }
@@ -41,23 +41,23 @@ impl<T: Element> Kind for OfArray<T> {
         "array"
     }
 
-    fn shape(&self, value: &Held) -> Shape {
-        known::<ArrayD<T>>(value).shape().into()
+    fn shape(&self, value: &ErasedValue) -> Shape {
+        downcast::<ArrayD<T>>(value).shape().into()
     }
 
-    fn bytes(&self, value: &Held) -> usize {
-        known::<ArrayD<T>>(value).len().saturating_mul(size_of::<T>())
+    fn bytes(&self, value: &ErasedValue) -> usize {
+        downcast::<ArrayD<T>>(value).len().saturating_mul(size_of::<T>())
     }
 
-    fn choose(&self, value: &Held, moves: &dyn Fn(&[usize]) -> Result<Moves>) -> Result<Held> {
+    fn choose(&self, value: &ErasedValue, moves: &dyn Fn(&[usize]) -> Result<Moves>) -> Result<ErasedValue> {
         kit::choose::<ArrayD<T>>(value, moves)
     }
 
-    fn mover(&self) -> Option<Made> {
+    fn mover(&self) -> Option<StepImpl> {
         Some(kit::mover::<ArrayD<T>>())
     }
 
-    fn kit(&self, call: &Call, inputs: &[Arc<Node>]) -> Option<Made> {
+    fn kit(&self, call: &Call, inputs: &[Arc<Node>]) -> Option<StepImpl> {
         kit::of_arrays::<T>(call, inputs)
     }
 
@@ -65,41 +65,41 @@ impl<T: Element> Kind for OfArray<T> {
         T::from_number(Number::Real(number)).map(Arg::element)
     }
 
-    fn to_text(&self, value: &Held) -> Option<String> {
-        text_of_array(known::<ArrayD<T>>(value))
+    fn to_text(&self, value: &ErasedValue) -> Option<String> {
+        text_of_array(downcast::<ArrayD<T>>(value))
     }
 
-    fn by_pieces(&self) -> Option<&dyn ByPieces> {
+    fn by_chunks(&self) -> Option<&dyn ByChunks> {
         Some(self)
     }
 
     fn by_ranges(&self) -> Option<&'static dyn ByRanges> {
-        Some(&OfArrays::<T>(PhantomData))
+        Some(&ArrayRanges::<T>(PhantomData))
     }
 }
 
-impl<T: Element> ByPieces for OfArray<T> {
-    fn count(&self, value: &Held) -> usize {
-        known::<ArrayD<T>>(value).len()
+impl<T: Element> ByChunks for ArrayKind<T> {
+    fn count(&self, value: &ErasedValue) -> usize {
+        downcast::<ArrayD<T>>(value).len()
     }
 
-    fn pieces<'a>(&self, value: &'a Held) -> Option<Box<dyn Chunked + 'a>> {
-        Some(Box::new(SplitArray(known::<ArrayD<T>>(value).as_slice()?, |piece| Arc::new(piece))))
+    fn pieces<'a>(&self, value: &'a ErasedValue) -> Option<Box<dyn Chunked + 'a>> {
+        Some(Box::new(SplitArray(downcast::<ArrayD<T>>(value).as_slice()?, |piece| Arc::new(piece))))
     }
 
-    fn gather(&self, count: usize, _: &Held) -> Result<Box<dyn Gather>> {
+    fn gather(&self, count: usize, _: &ErasedValue) -> Result<Box<dyn Gather>> {
         let elements: Elements<T> =
-            |piece| (known::<ArrayD<T>>(piece).as_slice().expect("the elements of a chunk are in order"), T::ZERO);
+            |piece| (downcast::<ArrayD<T>>(piece).as_slice().expect("the elements of a chunk are in order"), T::ZERO);
         Ok(Box::new(Gathered::new(count, elements, |shape, elements, _| {
             Some(Arc::new(dense_array(shape.downcast_ref::<Shape>()?, elements)))
         })?))
     }
 
-    fn pattern(&self, value: &Held) -> Held {
+    fn pattern(&self, value: &ErasedValue) -> ErasedValue {
         Arc::new(self.shape(value))
     }
 
-    fn recycle(&self, piece: Held) {
+    fn recycle(&self, piece: ErasedValue) {
         if let Some(Ok(piece)) = piece.downcast::<ArrayD<T>>().ok().map(Arc::try_unwrap) {
             recycle::keep(piece.into_raw_vec_and_offset().0);
         }
@@ -107,10 +107,10 @@ impl<T: Element> ByPieces for OfArray<T> {
 }
 
 /// The elements of an array in row-major order, and the value of a chunk of them.
-pub(super) struct SplitArray<'a, T>(pub(super) &'a [T], pub(super) fn(ArrayD<T>) -> Held);
+pub(super) struct SplitArray<'a, T>(pub(super) &'a [T], pub(super) fn(ArrayD<T>) -> ErasedValue);
 
 impl<T: Element> Chunked for SplitArray<'_, T> {
-    fn piece(&self, elements: Range<usize>, _: &mut Option<Held>) -> Result<Held> {
+    fn piece(&self, elements: Range<usize>, _: &mut Option<ErasedValue>) -> Result<ErasedValue> {
         let elements = alloc::collect(self.0[elements].iter().copied())?;
         Ok((self.1)(dense_array(&[elements.len()].into(), elements)))
     }
@@ -154,7 +154,7 @@ impl<P: Pattern, T: Element> Lazy<Tensor<P, T>> {
     /// ```
     #[track_caller]
     pub fn to_dense(&self) -> Lazy<ArrayD<T>> {
-        let run = made!(ArrayD<T>, |_, inputs| known::<Tensor<P, T>>(&inputs[0]).to_dense());
+        let run = step_impl!(ArrayD<T>, |_, inputs| downcast::<Tensor<P, T>>(&inputs[0]).to_dense());
         Lazy::step(Call::of(&op::dense, [Arg::Input(0)]), [&self.node], run)
     }
 }
@@ -165,9 +165,9 @@ fn of_rank<'a, D: Dimension, T: Element>(name: &'static str, array: &'a ArrayD<T
 }
 
 /// Returns the implementation of a product with a matrix or a vector along one axis.
-fn along<T: Ring, X: Steps<Elem = T>>() -> Made {
-    made!(ArrayD<T>, |node, inputs| {
-        let (x, y) = (known::<X>(&inputs[0]).erased(), known::<ArrayD<T>>(&inputs[1]));
+fn along<T: Ring, X: Steps<Elem = T>>() -> StepImpl {
+    step_impl!(ArrayD<T>, |node, inputs| {
+        let (x, y) = (downcast::<X>(&inputs[0]).erased(), downcast::<ArrayD<T>>(&inputs[1]));
         let axis = node.args().position("axis", 0);
         match node.args().op.is(&op::ttm) {
             true => ops::ttm(&x, &of_rank::<Ix2, T>(node.name, y)?, axis),
@@ -177,10 +177,10 @@ fn along<T: Ring, X: Steps<Elem = T>>() -> Made {
 }
 
 /// Returns the implementation of the gradients of [`along`].
-fn along_back<T: Float, X: Steps<Elem = T>>() -> Made {
-    made!((X::Of<T>, ArrayD<T>), |node, inputs| {
-        let (x, y) = (known::<X>(&inputs[0]).erased(), known::<ArrayD<T>>(&inputs[1]));
-        let (axis, g) = (node.args().position("axis", 0), known::<ArrayD<T>>(&inputs[2]));
+fn along_back<T: Float, X: Steps<Elem = T>>() -> StepImpl {
+    step_impl!((X::Of<T>, ArrayD<T>), |node, inputs| {
+        let (x, y) = (downcast::<X>(&inputs[0]).erased(), downcast::<ArrayD<T>>(&inputs[1]));
+        let (axis, g) = (node.args().position("axis", 0), downcast::<ArrayD<T>>(&inputs[2]));
         let (dx, dy) = match node.args().op.is(&op::ttm_backward) {
             true => ops::ttm_backward(&x, &of_rank::<Ix2, T>(node.name, y)?, axis, g)?,
             false => {
@@ -214,7 +214,7 @@ impl<T: Ring, X: Steps<Elem = T>> Lazy<X> {
             ttm_backward => along_back::<F, X::Of<F>>(),
             ttv_backward => along_back::<F, X::Of<F>>(),
         );
-        Lazy::step(call, [&self.node, &array.node], Made { family, ..along::<T, X>() })
+        Lazy::step(call, [&self.node, &array.node], StepImpl { family, ..along::<T, X>() })
     }
 }
 
@@ -232,23 +232,23 @@ impl<T: Ring, X: Steps<Elem = T>> Lazy<X> {
         let family = family!(
             T, [X: Steps]
             mttkrp => by_factors::<F, X::Of<F>>(),
-            mttkrp_backward => made!((X::Of<F>, Vec<ArrayD<F>>), |node, inputs| {
+            mttkrp_backward => step_impl!((X::Of<F>, Vec<ArrayD<F>>), |node, inputs| {
                 let [x, factors @ .., g] = inputs else { return Err(Error::NoTensor) };
-                let factors: Vec<&ArrayD<F>> = factors.iter().map(known).collect();
-                let (mode, g) = (node.args().position("mode", 0), known::<ArrayD<F>>(g));
-                let (dx, rest) = ops::mttkrp_backward(&known::<X::Of<F>>(x).erased(), mode, &factors, g)?;
+                let factors: Vec<&ArrayD<F>> = factors.iter().map(downcast).collect();
+                let (mode, g) = (node.args().position("mode", 0), downcast::<ArrayD<F>>(g));
+                let (dx, rest) = ops::mttkrp_backward(&downcast::<X::Of<F>>(x).erased(), mode, &factors, g)?;
                 Ok((found::<X::Of<F>, _>(Ok(dx))?, rest))
             }),
         );
-        Lazy::of(Arc::new(step(call, inputs, Made { family, ..by_factors::<T, X>() })))
+        Lazy::of(Arc::new(step(call, inputs, StepImpl { family, ..by_factors::<T, X>() })))
     }
 }
 
-fn by_factors<T: Ring, X: Steps<Elem = T>>() -> Made {
-    made!(ArrayD<T>, |node, inputs| {
+fn by_factors<T: Ring, X: Steps<Elem = T>>() -> StepImpl {
+    step_impl!(ArrayD<T>, |node, inputs| {
         let [x, factors @ ..] = inputs else { return Err(Error::NoTensor) };
-        let factors: Vec<&ArrayD<T>> = factors.iter().map(known).collect();
-        ops::mttkrp(&known::<X>(x).erased(), node.args().position("mode", 0), &factors)
+        let factors: Vec<&ArrayD<T>> = factors.iter().map(downcast).collect();
+        ops::mttkrp(&downcast::<X>(x).erased(), node.args().position("mode", 0), &factors)
     })
 }
 
@@ -297,21 +297,21 @@ impl<P: Pattern, T: Ring> LazyPattern<P, T> {
         let family = family!(
             T, [P: Pattern]
             pattern_sddmm => dots::<P, F>(),
-            pattern_sddmm_backward => made!((ArrayD<F>, ArrayD<F>), |_, inputs| {
-                let [left, right] = [1, 2].map(|at| known::<ArrayD<F>>(&inputs[at]).view());
-                let (x, g) = (known::<Tensor<P, F>>(&inputs[0]), known::<Tensor<P, F>>(&inputs[3]));
+            pattern_sddmm_backward => step_impl!((ArrayD<F>, ArrayD<F>), |_, inputs| {
+                let [left, right] = [1, 2].map(|at| downcast::<ArrayD<F>>(&inputs[at]).view());
+                let (x, g) = (downcast::<Tensor<P, F>>(&inputs[0]), downcast::<Tensor<P, F>>(&inputs[3]));
                 ops::dots_at_backward(x.pattern().any(), &left, &right, g)
             }),
         );
-        let made = Made { family, ..dots::<P, T>() };
-        Lazy::step_as(op::sddmm.name, call, [&self.x.node, &left.node, &right.node], made)
+        let step_impl = StepImpl { family, ..dots::<P, T>() };
+        Lazy::step_as(op::sddmm.name, call, [&self.x.node, &left.node, &right.node], step_impl)
     }
 }
 
-fn dots<P: Pattern, T: Ring>() -> Made {
-    made!(Tensor<P, T>, |_, inputs| {
-        let [left, right] = [1, 2].map(|at| known::<ArrayD<T>>(&inputs[at]).view());
-        let pattern = known::<Tensor<P, T>>(&inputs[0]).pattern().any();
+fn dots<P: Pattern, T: Ring>() -> StepImpl {
+    step_impl!(Tensor<P, T>, |_, inputs| {
+        let [left, right] = [1, 2].map(|at| downcast::<ArrayD<T>>(&inputs[at]).view());
+        let pattern = downcast::<Tensor<P, T>>(&inputs[0]).pattern().any();
         Tensor::<P, T>::from_erased(ops::dots_at(pattern, &left, &right)?)
     })
 }

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use super::columns::ByBytes;
-use super::node::{Held, Node};
+use super::node::{ErasedValue, Node};
 use crate::base::alloc;
 use crate::base::error::{Error, Result};
 use crate::base::shape::Shape;
@@ -83,15 +83,15 @@ impl Side {
 /// A broadcast operand of some steps, and the fill of its chunks.
 pub(super) struct BroadcastOperand {
     kind: &'static dyn ByBytes,
-    pub(super) value: Held,
+    pub(super) value: ErasedValue,
     lengths: Vec<usize>,
     /// A chunk without elements, which has the fill.
-    pub(super) none: Option<Held>,
+    pub(super) none: Option<ErasedValue>,
 }
 
 impl BroadcastOperand {
     /// Returns the operand with the value of a node. Rejects a value that does not store every element.
-    pub(super) fn new(node: &Node, value: &Held) -> Result<Self> {
+    pub(super) fn new(node: &Node, value: &ErasedValue) -> Result<Self> {
         let kind = node.kind.by_bytes().ok_or_else(|| unlike("an operand is not a tensor of one element type"))?;
         let shape = node.kind.shape(value);
         let stored = kind.values(value).len() / kind.width().max(1);
@@ -113,13 +113,13 @@ impl BroadcastOperand {
     }
 
     /// Returns a chunk with these elements, given as bytes. If `has_unstored`, the chunk ends with an unstored position.
-    pub(super) fn piece(&self, bytes: &[u8], has_unstored: bool) -> Result<Held> {
+    pub(super) fn piece(&self, bytes: &[u8], has_unstored: bool) -> Result<ErasedValue> {
         let none = self.none.as_ref().ok_or_else(|| unlike("an operand is not used by a step"))?;
         self.kind.piece(none, bytes, has_unstored)
     }
 
     /// Returns the possible fills of chunks: the fills of inputs in `beside`, and the first element of the operand.
-    fn fills(&self, beside: &[StepInput<'_>]) -> Result<Vec<Held>> {
+    fn fills(&self, beside: &[StepInput<'_>]) -> Result<Vec<ErasedValue>> {
         if let Some(none) = &self.none {
             return Ok(vec![Arc::clone(none)]);
         }
@@ -127,7 +127,7 @@ impl BroadcastOperand {
             StepInput::Entries(kind, none) if kind.dtype() == self.kind.dtype() => Some(Arc::clone(none)),
             _ => None,
         });
-        let mut fills: Vec<Held> = alike.collect();
+        let mut fills: Vec<ErasedValue> = alike.collect();
         if let Some(first) = self.kind.values(&self.value).get(..self.kind.width()) {
             fills.push(self.kind.filled(first)?);
         }
@@ -137,12 +137,12 @@ impl BroadcastOperand {
 
 /// An input of a step: a chunk without entries, or a broadcast operand by index.
 enum StepInput<'a> {
-    Entries(&'static dyn ByBytes, &'a Held),
+    Entries(&'static dyn ByBytes, &'a ErasedValue),
     Side(usize),
 }
 
 /// The column functions and an empty chunk of each input and step; `None` for a broadcast operand.
-pub(super) type Nones = Vec<Option<(&'static dyn ByBytes, Held)>>;
+pub(super) type Nones = Vec<Option<(&'static dyn ByBytes, ErasedValue)>>;
 
 /// Runs steps on no entries, and appends the resulting chunks to the chunks of the inputs.
 ///
@@ -175,7 +175,7 @@ fn on_entries(
     sides: &mut [BroadcastOperand],
     shape: &Shape,
     has_unstored: bool,
-) -> Result<Held> {
+) -> Result<ErasedValue> {
     let own: Vec<usize> =
         inputs.iter().filter_map(|input| if let StepInput::Side(at) = input { Some(*at) } else { None }).collect();
     if own.is_empty() {
@@ -207,7 +207,7 @@ fn on_entries(
 }
 
 /// Returns the inputs as chunks without entries.
-fn pieces(inputs: &[StepInput<'_>], sides: &[BroadcastOperand], has_unstored: bool) -> Result<Vec<Held>> {
+fn pieces(inputs: &[StepInput<'_>], sides: &[BroadcastOperand], has_unstored: bool) -> Result<Vec<ErasedValue>> {
     let piece = |input: &StepInput<'_>| match input {
         StepInput::Entries(kind, none) => kind.piece(none, &[], has_unstored),
         StepInput::Side(side) => sides[*side].piece(&[], has_unstored),
@@ -216,10 +216,10 @@ fn pieces(inputs: &[StepInput<'_>], sides: &[BroadcastOperand], has_unstored: bo
 }
 
 /// Returns whether the value of a step has the entries of an input.
-pub(super) fn has_entries_of(node: &Node, found: &Held, input: usize, inputs: &[Held]) -> bool {
-    let of_input = node.inputs.get(input).and_then(|input| input.kind.by_pieces()).zip(inputs.get(input));
+pub(super) fn has_entries_of(node: &Node, found: &ErasedValue, input: usize, inputs: &[ErasedValue]) -> bool {
+    let of_input = node.inputs.get(input).and_then(|input| input.kind.by_chunks()).zip(inputs.get(input));
     let pattern = of_input.map(|(kind, value)| kind.pattern(value));
-    node.kind.by_pieces().zip(pattern).is_some_and(|(kind, pattern)| kind.has_pattern(found, &pattern))
+    node.kind.by_chunks().zip(pattern).is_some_and(|(kind, pattern)| kind.has_pattern(found, &pattern))
 }
 
 #[cfg(test)]

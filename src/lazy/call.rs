@@ -335,11 +335,11 @@ impl Call {
 
     /// Returns an element of the type that the call was made with. Panics for another type.
     pub(crate) fn element<T: Element>(&self, parameter: &str) -> T {
-        self.given_element(parameter).expect("an element of this type")
+        self.element_opt(parameter).expect("an element of this type")
     }
 
     /// Returns an element, if the argument is an element of this type.
-    pub(crate) fn given_element<T: Element>(&self, parameter: &str) -> Option<T> {
+    pub(crate) fn element_opt<T: Element>(&self, parameter: &str) -> Option<T> {
         self.data::<TypedElement<T>>(parameter).map(|element| element.0)
     }
 

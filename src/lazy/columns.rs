@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use super::node::{Held, known};
+use super::node::{ErasedValue, downcast};
 use super::value::one_lane;
 use crate::base::alloc::{self, Allocated};
 use crate::base::error::{Error, Result};
@@ -26,28 +26,28 @@ pub trait ByBytes: Send + Sync {
 
     /// Returns a tensor of rank 1 with these values, given as bytes. If `has_unstored`, one more position holds the fill of
     /// `like`.
-    fn piece(&self, like: &Held, values: &[u8], has_unstored: bool) -> Result<Held>;
+    fn piece(&self, like: &ErasedValue, values: &[u8], has_unstored: bool) -> Result<ErasedValue>;
 
     /// Returns a tensor of this shape without entries, with the fill of `like`.
-    fn none(&self, like: &Held, shape: &Shape) -> Result<Held>;
+    fn none(&self, like: &ErasedValue, shape: &Shape) -> Result<ErasedValue>;
 
     /// Returns a tensor without positions, with this fill, given as bytes.
-    fn filled(&self, value: &[u8]) -> Result<Held>;
+    fn filled(&self, value: &[u8]) -> Result<ErasedValue>;
 
     /// Returns the fill.
-    fn fill(&self, value: &Held) -> Number;
+    fn fill(&self, value: &ErasedValue) -> Number;
 
     /// Returns the bytes of the fill.
-    fn fill_bytes(&self, value: &Held) -> Vec<u8>;
+    fn fill_bytes(&self, value: &ErasedValue) -> Vec<u8>;
 
     /// Returns the bytes of all values.
-    fn values<'a>(&self, value: &'a Held) -> &'a [u8];
+    fn values<'a>(&self, value: &'a ErasedValue) -> &'a [u8];
 
     /// Returns the coordinates of all entries, axis by axis.
-    fn coords(&self, value: &Held) -> Result<Vec<Vec<u64>>>;
+    fn coords(&self, value: &ErasedValue) -> Result<Vec<Vec<u64>>>;
 
     /// Returns the pattern of `count` entries with these coordinates.
-    fn pattern(&self, shape: &Shape, count: usize, coords: &[Vec<u64>]) -> Result<Held>;
+    fn pattern(&self, shape: &Shape, count: usize, coords: &[Vec<u64>]) -> Result<ErasedValue>;
 }
 
 pub(super) struct TensorBytes<P, T>(pub(super) PhantomData<fn() -> (P, T)>);
@@ -61,44 +61,44 @@ impl<P: Pattern, T: Element> ByBytes for TensorBytes<P, T> {
         size_of::<T>()
     }
 
-    fn piece(&self, like: &Held, values: &[u8], has_unstored: bool) -> Result<Held> {
+    fn piece(&self, like: &ErasedValue, values: &[u8], has_unstored: bool) -> Result<ErasedValue> {
         let values = values_of::<T>(values).ok_or_else(|| refused("the returned bytes are not values"))?;
-        let (count, fill) = (values.len(), known::<Tensor<P, T>>(like).fill());
+        let (count, fill) = (values.len(), downcast::<Tensor<P, T>>(like).fill());
         let pattern = one_lane(P::FORMAT, P::Index::WIDTH, count, count + usize::from(has_unstored))?;
         Ok(Arc::new(Tensor::from_valid(P::from_any(pattern)?, values, fill)))
     }
 
-    fn none(&self, like: &Held, shape: &Shape) -> Result<Held> {
+    fn none(&self, like: &ErasedValue, shape: &Shape) -> Result<ErasedValue> {
         // A tensor of this shape with the same number of offsets exists, so no limit is needed.
         let coords = vec![AxisCoords::empty(P::Index::WIDTH); shape.rank()];
         let pattern = AnyPattern::from_coords(P::FORMAT, shape.clone(), 0, P::Index::WIDTH, coords, u64::MAX)?;
-        Ok(Arc::new(Tensor::from_valid(P::from_any(pattern)?, Vec::new(), known::<Tensor<P, T>>(like).fill())))
+        Ok(Arc::new(Tensor::from_valid(P::from_any(pattern)?, Vec::new(), downcast::<Tensor<P, T>>(like).fill())))
     }
 
-    fn filled(&self, value: &[u8]) -> Result<Held> {
+    fn filled(&self, value: &[u8]) -> Result<ErasedValue> {
         let fill = values_of::<T>(value).and_then(|values| values.first().copied());
         let pattern = P::from_any(one_lane(P::FORMAT, P::Index::WIDTH, 0, 0)?)?;
         Ok(Arc::new(Tensor::from_valid(pattern, Vec::new(), fill.ok_or_else(|| refused("the bytes are not a value"))?)))
     }
 
-    fn fill(&self, value: &Held) -> Number {
-        known::<Tensor<P, T>>(value).fill().to_number()
+    fn fill(&self, value: &ErasedValue) -> Number {
+        downcast::<Tensor<P, T>>(value).fill().to_number()
     }
 
-    fn fill_bytes(&self, value: &Held) -> Vec<u8> {
-        bytes_of(&[known::<Tensor<P, T>>(value).fill()]).to_vec()
+    fn fill_bytes(&self, value: &ErasedValue) -> Vec<u8> {
+        bytes_of(&[downcast::<Tensor<P, T>>(value).fill()]).to_vec()
     }
 
-    fn values<'a>(&self, value: &'a Held) -> &'a [u8] {
-        bytes_of(known::<Tensor<P, T>>(value).values())
+    fn values<'a>(&self, value: &'a ErasedValue) -> &'a [u8] {
+        bytes_of(downcast::<Tensor<P, T>>(value).values())
     }
 
-    fn coords(&self, value: &Held) -> Result<Vec<Vec<u64>>> {
-        let axes = known::<Tensor<P, T>>(value).pattern().any().axes()?.into_iter();
+    fn coords(&self, value: &ErasedValue) -> Result<Vec<Vec<u64>>> {
+        let axes = downcast::<Tensor<P, T>>(value).pattern().any().axes()?.into_iter();
         Ok(axes.map(|axis| axis.in_width(Width::U64)?.into_vec()).collect::<Allocated<_>>()?)
     }
 
-    fn pattern(&self, shape: &Shape, count: usize, coords: &[Vec<u64>]) -> Result<Held> {
+    fn pattern(&self, shape: &Shape, count: usize, coords: &[Vec<u64>]) -> Result<ErasedValue> {
         check(shape, count, coords)?;
         let narrow = |axis: &Vec<u64>| {
             of_width!(P::Index::WIDTH, I => {

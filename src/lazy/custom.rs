@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::call::{Arg, Call};
-use super::node::{Held, Node, known, taken};
+use super::node::{ErasedValue, Node, downcast, downcast_owned};
 use super::{Lazy, Value};
 use crate::base::error::{Error, Result};
 use crate::base::shape::Shape;
@@ -42,9 +42,9 @@ impl<X: Value> Lazy<X> {
     ) -> Lazy<Y> {
         let own = Arg::own();
         let call = Call::of(&op::custom, [Arg::Input(0), own.clone()]);
-        let step = Lazy::own_step(name, call, [&self.node], |_| Ok(None), move |inputs| f(known(&inputs[0])));
+        let step = Lazy::own_step(name, call, [&self.node], |_| Ok(None), move |inputs| f(downcast(&inputs[0])));
         step.with_gradient(&op::custom_backward, own, move |inputs| {
-            fitting::<X>(gradient(known(&inputs[0]), known(&inputs[1]))?, &inputs[0])
+            fitting::<X>(gradient(downcast(&inputs[0]), downcast(&inputs[1]))?, &inputs[0])
         })
     }
 }
@@ -56,7 +56,7 @@ impl<V: Value> Lazy<V> {
         self,
         op: &'static OpSpec,
         own: Arg,
-        run: impl Fn(&[Held]) -> Result<X> + Send + Sync + 'static,
+        run: impl Fn(&[ErasedValue]) -> Result<X> + Send + Sync + 'static,
     ) -> Self {
         let run = Arc::new(run);
         let rule = move |inputs: &[Arc<Node>], upstream: &Arc<Node>| {
@@ -70,11 +70,11 @@ impl<V: Value> Lazy<V> {
 }
 
 /// Returns a gradient on the pattern of its operand. Rejects a gradient of another shape.
-fn fitting<X: Value>(gradient: X, of: &Held) -> Result<X> {
-    let gradient: Held = Arc::new(gradient);
+fn fitting<X: Value>(gradient: X, of: &ErasedValue) -> Result<X> {
+    let gradient: ErasedValue = Arc::new(gradient);
     let (expected, found) = (X::KIND.shape(of), X::KIND.shape(&gradient));
     match expected == found {
-        true => X::KIND.at_entries(of, gradient).map(taken),
+        true => X::KIND.at_entries(of, gradient).map(downcast_owned),
         false => Err(Error::ShapeMismatch { what: "the gradient", expected, found }),
     }
 }

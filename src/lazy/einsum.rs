@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use super::Lazy;
 use super::call::{Arg, Call, Typed};
-use super::node::{Family, Made, known};
-use super::steps::{family, made, step};
+use super::node::{Family, StepImpl, downcast};
+use super::steps::{family, step, step_impl};
 use crate::base::error::{Error, Result};
 use crate::base::shape::Shape;
 use crate::element::Ring;
@@ -35,7 +35,7 @@ pub fn einsum<'a, P: Pattern, T: Ring>(
     let spec = Arg::Typed(Arc::new(EinsumSpec(spec.into().into_owned())));
     let inputs = tensors.iter().map(|tensor| Arc::clone(&tensor.borrow().node)).collect();
     let call = Call::of(&op::einsum, [spec, Arg::List((0..tensors.len()).map(Arg::Input).collect())]);
-    Lazy::of(Arc::new(step(call, inputs, Made { family: family::<P, T>(), ..summed::<P, T>() })))
+    Lazy::of(Arc::new(step(call, inputs, StepImpl { family: family::<P, T>(), ..summed::<P, T>() })))
 }
 
 /// The labels of a sum of products, and the order of the products.
@@ -72,9 +72,9 @@ pub(super) fn shape_of(call: &Call, operands: &[&Shape]) -> Result<Option<Shape>
     }
 }
 
-fn summed<P: Pattern, T: Ring>() -> Made {
-    made!(Tensor<P, T>, |node, inputs| {
-        ops::einsum(spec_of(node.args()), &inputs.iter().map(known).collect::<Vec<&Tensor<P, T>>>())
+fn summed<P: Pattern, T: Ring>() -> StepImpl {
+    step_impl!(Tensor<P, T>, |node, inputs| {
+        ops::einsum(spec_of(node.args()), &inputs.iter().map(downcast).collect::<Vec<&Tensor<P, T>>>())
     })
 }
 
@@ -82,23 +82,23 @@ fn family<P: Pattern, T: Ring>() -> Option<Family> {
     family!(
         T, [P: Pattern]
         einsum => summed::<P, F>(),
-        einsum_backward => made!(Vec<Tensor<P, F>>, |node, inputs| {
+        einsum_backward => step_impl!(Vec<Tensor<P, F>>, |node, inputs| {
             let Some((upstream, operands)) = inputs.split_last() else { return Err(Error::NoTensor) };
-            let operands: Vec<&Tensor<P, F>> = operands.iter().map(known).collect();
-            ops::einsum_backward(spec_of(node.args()), &operands, known::<Tensor<P, F>>(upstream))
+            let operands: Vec<&Tensor<P, F>> = operands.iter().map(downcast).collect();
+            ops::einsum_backward(spec_of(node.args()), &operands, downcast::<Tensor<P, F>>(upstream))
         }),
         tensordot => over_axes::<P, F>(),
-        tensordot_backward => made!((Tensor<P, F>, Tensor<P, F>), |node, inputs| {
-            let [x, y, g] = [0, 1, 2].map(|at| known::<Tensor<P, F>>(&inputs[at]));
+        tensordot_backward => step_impl!((Tensor<P, F>, Tensor<P, F>), |node, inputs| {
+            let [x, y, g] = [0, 1, 2].map(|at| downcast::<Tensor<P, F>>(&inputs[at]));
             let [left, right] = ["left", "right"].map(|side| node.args().integers::<isize>(side));
             ops::tensordot_backward(x, y, left, right, g)
         }),
     )
 }
 
-fn over_axes<P: Pattern, T: Ring>() -> Made {
-    made!(Tensor<P, T>, |node, inputs| {
-        let [x, y] = [0, 1].map(|at| known::<Tensor<P, T>>(&inputs[at]));
+fn over_axes<P: Pattern, T: Ring>() -> StepImpl {
+    step_impl!(Tensor<P, T>, |node, inputs| {
+        let [x, y] = [0, 1].map(|at| downcast::<Tensor<P, T>>(&inputs[at]));
         let [left, right] = ["left", "right"].map(|side| node.args().integers::<isize>(side));
         ops::tensordot(x, y, left, right)
     })
@@ -121,7 +121,7 @@ impl<P: Pattern, T: Ring> Lazy<Tensor<P, T>> {
     pub fn tensordot(&self, other: &Self, left: impl AsRef<[isize]>, right: impl AsRef<[isize]>) -> Self {
         let [left, right] = [left.as_ref(), right.as_ref()].map(Arg::integers);
         let call = Call::of(&op::tensordot, [Arg::Input(0), Arg::Input(1), left, right]);
-        let made = Made { family: family::<P, T>(), ..over_axes::<P, T>() };
-        Lazy::step(call, [&self.node, &other.node], made)
+        let step_impl = StepImpl { family: family::<P, T>(), ..over_axes::<P, T>() };
+        Lazy::step(call, [&self.node, &other.node], step_impl)
     }
 }

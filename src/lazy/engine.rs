@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::feed::Feed;
-use super::node::{Held, Node};
+use super::node::{ErasedValue, Node};
 use super::plan::Plan;
 use super::program::Program;
 use super::{Lazy, Value};
@@ -16,7 +16,7 @@ use crate::base::sealed::Sealed;
 pub trait Engine: Sealed {
     /// Computes the values of the outputs from the existing values.
     #[doc(hidden)]
-    fn values(&self, plan: &Plan, slots: Vec<Option<Held>>) -> Result<Vec<Held>>;
+    fn values(&self, plan: &Plan, slots: Vec<Option<ErasedValue>>) -> Result<Vec<ErasedValue>>;
 
     /// Passes the value of the only output in chunks along its first axis, in order. By default, the value is one
     /// chunk.
@@ -24,14 +24,14 @@ pub trait Engine: Sealed {
     fn for_each_chunk(
         &self,
         plan: &Plan,
-        slots: Vec<Option<Held>>,
-        take: &mut dyn FnMut(&Held) -> Result<()>,
+        slots: Vec<Option<ErasedValue>>,
+        take: &mut dyn FnMut(&ErasedValue) -> Result<()>,
     ) -> Result<()> {
         self.values(plan, slots)?.iter().try_for_each(take)
     }
 
     #[doc(hidden)]
-    fn explain(&self, plan: &Plan, slots: &[Option<Held>]) -> String;
+    fn explain(&self, plan: &Plan, slots: &[Option<ErasedValue>]) -> String;
 
     /// Returns the largest number of bytes for values, if there is a limit.
     #[doc(hidden)]
@@ -44,20 +44,20 @@ impl<E: Engine> Sealed for &E {}
 
 /// A reference to an engine is an engine, so one engine serves many graphs.
 impl<E: Engine> Engine for &E {
-    fn values(&self, plan: &Plan, slots: Vec<Option<Held>>) -> Result<Vec<Held>> {
+    fn values(&self, plan: &Plan, slots: Vec<Option<ErasedValue>>) -> Result<Vec<ErasedValue>> {
         (**self).values(plan, slots)
     }
 
     fn for_each_chunk(
         &self,
         plan: &Plan,
-        slots: Vec<Option<Held>>,
-        take: &mut dyn FnMut(&Held) -> Result<()>,
+        slots: Vec<Option<ErasedValue>>,
+        take: &mut dyn FnMut(&ErasedValue) -> Result<()>,
     ) -> Result<()> {
         (**self).for_each_chunk(plan, slots, take)
     }
 
-    fn explain(&self, plan: &Plan, slots: &[Option<Held>]) -> String {
+    fn explain(&self, plan: &Plan, slots: &[Option<ErasedValue>]) -> String {
         (**self).explain(plan, slots)
     }
 
@@ -80,11 +80,11 @@ impl<E: Engine> Engine for &E {
 pub struct Threads;
 
 impl Engine for Threads {
-    fn values(&self, plan: &Plan, slots: Vec<Option<Held>>) -> Result<Vec<Held>> {
+    fn values(&self, plan: &Plan, slots: Vec<Option<ErasedValue>>) -> Result<Vec<ErasedValue>> {
         plan.run(slots)
     }
 
-    fn explain(&self, plan: &Plan, _: &[Option<Held>]) -> String {
+    fn explain(&self, plan: &Plan, _: &[Option<ErasedValue>]) -> String {
         plan.explain()
     }
 }
@@ -124,7 +124,7 @@ impl<V: Value, E: Engine> On<V, E> {
     pub fn collect(&self) -> Result<V> {
         let none = || Error::Argument { operation: "collect", why: "there is no result".into() };
         let found = values(&self.engine, std::slice::from_ref(&self.of.node), Vec::new())?.pop();
-        found.ok_or_else(none).map(super::node::taken)
+        found.ok_or_else(none).map(super::node::downcast_owned)
     }
 
     /// Returns the text of [`Program::explain`], and how the engine runs the steps.
@@ -177,7 +177,7 @@ impl<V> Program<V> {
 
 /// Computes results on an engine, from the rewritten graph. If a step fails, the original graph is computed and reports
 /// the error.
-fn values(engine: &impl Engine, written: &[Arc<Node>], feeds: Vec<Feed>) -> Result<Vec<Held>> {
+fn values(engine: &impl Engine, written: &[Arc<Node>], feeds: Vec<Feed>) -> Result<Vec<ErasedValue>> {
     let plan = Plan::rewritten(written)?;
     let found = engine.values(&plan, plan.bound(feeds.clone())?);
     match found {

@@ -4,7 +4,7 @@
 pub use super::broadcast_operands::Side;
 pub use super::chunks::Spill;
 pub use super::columns::ByBytes;
-pub use super::node::Held;
+pub use super::node::ErasedValue;
 pub use super::placed::placed;
 pub use super::plan::Plan;
 pub use super::query::{Found, Query, Reader, Rows};
@@ -14,5 +14,5 @@ pub use super::view::{Read, View};
 pub use crate::base::alloc::AllocError;
 pub use crate::base::sealed::Sealed;
 pub use crate::kernels::ordered::{FillKey, RankSearch};
-pub use crate::kernels::partial::{How, Partial};
+pub use crate::kernels::partial::{Partial, Reducer};
 pub use crate::plan::moves::{AxisOrder, MoveStep, StepRange};

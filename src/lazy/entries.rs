@@ -2,8 +2,8 @@
 
 use super::call::{Arg, Call};
 use super::kit::is;
-use super::node::{Held, Made, Node, known};
-use super::steps::{LazyStored, Steps, family, found, made, operand};
+use super::node::{ErasedValue, Node, StepImpl, downcast};
+use super::steps::{LazyStored, Steps, family, found, operand, step_impl};
 use super::{Lazy, LazyPattern};
 use crate::base::error::{Error, Result};
 use crate::element::Element;
@@ -23,22 +23,22 @@ fn scale<X: Steps, Y: Steps<Elem = X::Elem>>(
     let family = family!(X::Elem, [X: Steps, Y: Steps] |call, inputs| match call.op {
         op if op.is(&op::scale) => Some(scaled::<X::Of<F>, Y::Of<F>>()),
         op if op.is(&op::any_backward) && is::<Y::Of<F>>(&inputs[0]) && is::<X::Of<F>>(&inputs[1]) => {
-            Some(made!(Y::Of<F>, |node, inputs| {
-                let (x, g) = (known::<Y::Of<F>>(&inputs[0]).erased(), known::<X::Of<F>>(&inputs[1]));
+            Some(step_impl!(Y::Of<F>, |node, inputs| {
+                let (x, g) = (downcast::<Y::Of<F>>(&inputs[0]).erased(), downcast::<X::Of<F>>(&inputs[1]));
                 found::<Y::Of<F>, _>(ops::any_backward(&x, g, node.args().axes()))
             }))
         }
         _ => None,
     });
-    Lazy::step(call, [&x.node, &factors.node], Made { family, ..scaled::<X, Y>() })
+    Lazy::step(call, [&x.node, &factors.node], StepImpl { family, ..scaled::<X, Y>() })
 }
 
 /// Returns the implementation of `scale`, for all elements or for stored entries.
-fn scaled<X: Steps, Y: Steps<Elem = X::Elem>>() -> Made {
-    made!(X::Of<X::Elem>, |node, inputs| {
+fn scaled<X: Steps, Y: Steps<Elem = X::Elem>>() -> StepImpl {
+    step_impl!(X::Of<X::Elem>, |node, inputs| {
         let axis = node.args().position("axis", 0);
         let x = operand::<X>(node, &inputs[0]);
-        found::<X, _>(match known::<Y>(&inputs[1]).erased() {
+        found::<X, _>(match downcast::<Y>(&inputs[1]).erased() {
             ErasedOperand::Array(factors) => ops::scale(&x, axis, factors.array.view()),
             ErasedOperand::Sparse(factors) => ops::scale(&x, axis, &factors.sparse().to_erased()),
         })
@@ -102,7 +102,7 @@ impl<P: Pattern, T: Element> LazyStored<P, T> {
 }
 
 /// Returns the implementation of `mask` or `without`, and of the gradient.
-fn masked<P: Pattern, T: Element>() -> Made {
+fn masked<P: Pattern, T: Element>() -> StepImpl {
     let family = family!(
         T, [P: Pattern]
         mask => masked::<P, F>(),
@@ -110,18 +110,18 @@ fn masked<P: Pattern, T: Element>() -> Made {
         mask_backward => masked_back::<P, F>(),
         without_backward => masked_back::<P, F>(),
     );
-    let run = made!(Tensor<P, T>, |node, inputs| {
-        let x = known::<Tensor<P, T>>(&inputs[0]).stored();
+    let run = step_impl!(Tensor<P, T>, |node, inputs| {
+        let x = downcast::<Tensor<P, T>>(&inputs[0]).stored();
         let mask = pattern_of::<P>(node, 1, &inputs[1])?;
         if node.args().op.is(&op::mask) { x.mask(&mask) } else { x.without(&mask) }
     });
-    Made { family, ..run }
+    StepImpl { family, ..run }
 }
 
 /// Returns the implementation of the gradient of [`masked`].
-fn masked_back<P: Pattern, T: Element>() -> Made {
-    made!(Tensor<P, T>, |node, inputs| {
-        let (x, g) = (known::<Tensor<P, T>>(&inputs[0]), known::<Tensor<P, T>>(&inputs[1]));
+fn masked_back<P: Pattern, T: Element>() -> StepImpl {
+    step_impl!(Tensor<P, T>, |node, inputs| {
+        let (x, g) = (downcast::<Tensor<P, T>>(&inputs[0]), downcast::<Tensor<P, T>>(&inputs[1]));
         let mask = pattern_of::<P>(node, 2, &inputs[2])?;
         match node.args().op.is(&op::mask_backward) {
             true => ops::mask_backward(&x.stored(), g, &mask),
@@ -132,7 +132,7 @@ fn masked_back<P: Pattern, T: Element>() -> Made {
 
 /// Returns the pattern of a mask, which is the input with this index. The elements of the mask may have any type, and are
 /// ignored.
-pub(super) fn pattern_of<P: Pattern>(node: &Node, input: usize, mask: &Held) -> Result<P> {
-    let mask = node.inputs[input].kind.by_pieces().map(|kind| kind.pattern(mask));
+pub(super) fn pattern_of<P: Pattern>(node: &Node, input: usize, mask: &ErasedValue) -> Result<P> {
+    let mask = node.inputs[input].kind.by_chunks().map(|kind| kind.pattern(mask));
     mask.as_ref().and_then(|mask| mask.downcast_ref()).cloned().ok_or(Error::NoTensor)
 }

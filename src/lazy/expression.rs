@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use super::any::OfAny;
+use super::any::AnyKind;
 use super::call::{Arg, Call};
 pub(crate) use super::engine::is_of_a_step;
 use super::gradient::{Refusal, all};
-use super::node::{Body, Form, InPieces, Work, reachable, taken};
-pub(crate) use super::node::{Facts, Held, Made, Node, known};
+use super::node::{Body, ChunkedInput, Form, Work, downcast_owned, reachable};
+pub(crate) use super::node::{ErasedValue, Facts, Node, StepImpl, downcast};
 use super::plan::{Plan, numbered};
 use super::steps::step;
 use super::{Lazy, lengths, rules};
@@ -17,14 +17,14 @@ use crate::ops::{Split, op};
 use crate::plan::reduction::Reduction;
 
 /// Returns an input of a graph. Its type and shape are known when it is bound.
-pub(crate) fn input(name: &str, kind: &'static OfAny) -> Arc<Node> {
+pub(crate) fn input(name: &str, kind: &'static AnyKind) -> Arc<Node> {
     let body = Body::Input { name: name.into(), lengths: Vec::new() };
     Arc::new(Node::of_kind(kind, "input", body, None))
 }
 
 /// Returns the step of a call on inputs of open shape.
-pub(crate) fn called(call: Call, inputs: Vec<Arc<Node>>, made: Made) -> Arc<Node> {
-    Arc::new(step(call, inputs, made))
+pub(crate) fn called(call: Call, inputs: Vec<Arc<Node>>, step_impl: StepImpl) -> Arc<Node> {
+    Arc::new(step(call, inputs, step_impl))
 }
 
 impl Lazy<AnyValue> {
@@ -39,25 +39,31 @@ impl Lazy<AnyValue> {
         let takes_chunks = reduction.is_some_and(may_take_chunks);
         self.with_work(|work| {
             work.takes_chunks = takes_chunks;
-            work.from_pieces = Some(Arc::new(move |_, feed| {
+            work.reduce_chunks = Some(Arc::new(move |_, feed| {
                 let pattern = feed.pattern.downcast_ref()?;
                 let parts =
-                    |entries, take: &mut dyn FnMut(&AnyValue)| (feed.run)(entries, &mut |part| take(known(part)));
-                let InPieces { is_streamed, max_bytes, picoseconds, .. } = *feed;
-                let streamed =
-                    StreamInput { pattern, none: known(feed.none), parts: &parts, is_streamed, max_bytes, picoseconds };
-                Some(fold.run(streamed).map(|found| Arc::new(found) as Held))
+                    |entries, take: &mut dyn FnMut(&AnyValue)| (feed.run)(entries, &mut |part| take(downcast(part)));
+                let ChunkedInput { is_streamed, max_bytes, picoseconds, .. } = *feed;
+                let streamed = StreamInput {
+                    pattern,
+                    none: downcast(feed.none),
+                    parts: &parts,
+                    is_streamed,
+                    max_bytes,
+                    picoseconds,
+                };
+                Some(fold.run(streamed).map(|found| Arc::new(found) as ErasedValue))
             }));
         })
     }
 }
 
 /// Computes the value of a step from the values of its inputs.
-type Run = fn(&Node, &[Held]) -> crate::base::error::Result<Held>;
+type Run = fn(&Node, &[ErasedValue]) -> crate::base::error::Result<ErasedValue>;
 
 /// Returns the implementation of a step from a function of its inputs.
-pub(crate) fn made(kind: &'static OfAny, run: Run) -> Made {
-    Made::new(kind, run)
+pub(crate) fn step_impl(kind: &'static AnyKind, run: Run) -> StepImpl {
+    StepImpl::new(kind, run)
 }
 
 /// The gradient of a result, or the step that has none.
@@ -78,9 +84,9 @@ pub(crate) fn gradient(
 }
 
 /// Returns zeros as the gradient by an input.
-pub(crate) fn no_gradient(by: &Arc<Node>, made: Made) -> Option<Arc<Node>> {
+pub(crate) fn no_gradient(by: &Arc<Node>, step_impl: StepImpl) -> Option<Arc<Node>> {
     let zero = by.kind.element(0.0)?;
-    let zeros = called(Call::of(&op::number_like, [Arg::Input(0), zero]), vec![Arc::clone(by)], made);
+    let zeros = called(Call::of(&op::number_like, [Arg::Input(0), zero]), vec![Arc::clone(by)], step_impl);
     rules::own(by, &zeros)
 }
 
@@ -139,38 +145,45 @@ impl OrderedStep {
     }
 
     /// Returns this input as a node of a graph that is explained and not run.
-    pub(crate) fn as_input(&self, known: &Known) -> Lazy<AnyValue> {
-        let mut node = self.node.again(Vec::new(), known.shape.clone());
-        node.facts = known.facts;
+    pub(crate) fn as_input(&self, value_facts: &ValueFacts) -> Lazy<AnyValue> {
+        let mut node = self.node.again(Vec::new(), value_facts.shape.clone());
+        node.facts = value_facts.facts;
         Lazy::of(Arc::new(node))
     }
 
-    /// Returns this step with other inputs. `known` are the facts about the result that the headers of the inputs
+    /// Returns this step with other inputs. `value_facts` are the facts about the result that the headers of the inputs
     /// determine.
     #[track_caller]
-    pub(crate) fn on(&self, call: Call, inputs: &[&Lazy<AnyValue>], known: &Known, made: Made) -> Lazy<AnyValue> {
+    pub(crate) fn on(
+        &self,
+        call: Call,
+        inputs: &[&Lazy<AnyValue>],
+        value_facts: &ValueFacts,
+        step_impl: StepImpl,
+    ) -> Lazy<AnyValue> {
         let inputs: Vec<Arc<Node>> = inputs.iter().map(|input| Arc::clone(&input.node)).collect();
         let shapes: Option<Vec<&Shape>> = inputs.iter().map(|input| input.shape.as_ref()).collect();
         let shape = match inputs.iter().find_map(|input| input.refusal()) {
             Some(error) => Err(error.clone()),
             // The step itself reports incompatible shapes.
-            None => Ok(shapes
-                .and_then(|shapes| known.shape.clone().or_else(|| lengths::of_call(&call, &shapes).ok().flatten()))),
+            None => Ok(shapes.and_then(|shapes| {
+                value_facts.shape.clone().or_else(|| lengths::of_call(&call, &shapes).ok().flatten())
+            })),
         };
         let are_operands = call.are_operands();
         let is_each = call.op.split == Split::Each && call.op.keeps_pattern && are_operands.iter().all(|is| *is);
         let form = if is_each && !are_operands.is_empty() { Form::Each } else { Form::Own };
-        let work = Work::new(form, call, Arc::new(made.run));
+        let work = Work::new(form, call, Arc::new(step_impl.run));
         let name = work.call.op.name;
-        let mut node = work.node(name, made.kind, inputs, shape);
-        node.facts = known.facts;
+        let mut node = work.node(name, step_impl.kind, inputs, shape);
+        node.facts = value_facts.facts;
         Lazy::of(Arc::new(node))
     }
 }
 
 /// The facts about a value that types, shapes and fills determine.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Known {
+pub(crate) struct ValueFacts {
     pub(crate) shape: Option<Shape>,
     pub(crate) facts: Option<Facts>,
 }
@@ -178,7 +191,7 @@ pub(crate) struct Known {
 /// Computes the values of a graph on the threads of this machine, from the rewritten graph.
 pub(crate) fn values(results: &[Lazy<AnyValue>]) -> crate::base::error::Result<Vec<AnyValue>> {
     let plan = Plan::rewritten(&nodes(results))?;
-    Ok(plan.run(plan.bound(Vec::new())?)?.into_iter().map(taken).collect())
+    Ok(plan.run(plan.bound(Vec::new())?)?.into_iter().map(downcast_owned).collect())
 }
 
 /// Returns the steps of a graph, and how they run, as text.

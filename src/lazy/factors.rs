@@ -3,8 +3,8 @@
 use ndarray::ArrayD;
 
 use super::call::{Arg, Call};
-use super::node::{Held, Made, Node, known};
-use super::steps::{Steps, family, found, found_both, made};
+use super::node::{ErasedValue, Node, StepImpl, downcast};
+use super::steps::{Steps, family, found, found_both, step_impl};
 use super::{Lazy, Value};
 use crate::element::{Element, Float, Ring};
 use crate::ops::{self, ErasedOperand, op};
@@ -69,32 +69,32 @@ where
         matmul => product::<X::Of<F>, Y::Of<F>, Z::Of<F>>(),
         matmul_backward => product_back::<X::Of<F>, Y::Of<F>, Z::Of<F>>(),
     );
-    Lazy::step(call, [&x.node, &y.node], Made { family, ..product::<X, Y, Z>() })
+    Lazy::step(call, [&x.node, &y.node], StepImpl { family, ..product::<X, Y, Z>() })
 }
 
 /// Returns the implementation of a matrix product.
-fn product<X: Steps<Elem: Ring>, Y: Steps<Elem = X::Elem>, Z: Steps<Elem = X::Elem>>() -> Made {
-    made!(Z::Of<X::Elem>, |_, inputs| {
-        found::<Z, _>(ops::matmul(&known::<X>(&inputs[0]).erased(), &known::<Y>(&inputs[1]).erased()))
+fn product<X: Steps<Elem: Ring>, Y: Steps<Elem = X::Elem>, Z: Steps<Elem = X::Elem>>() -> StepImpl {
+    step_impl!(Z::Of<X::Elem>, |_, inputs| {
+        found::<Z, _>(ops::matmul(&downcast::<X>(&inputs[0]).erased(), &downcast::<Y>(&inputs[1]).erased()))
     })
 }
 
 /// Returns the implementation of the gradients of a matrix product of all elements, or of stored entries.
-pub(super) fn product_back<X, Y, Z>() -> Made
+pub(super) fn product_back<X, Y, Z>() -> StepImpl
 where
     X: Steps<Elem: Float>,
     Y: Steps<Elem = X::Elem>,
     Z: Steps<Elem = X::Elem>,
 {
-    made!((X::Of<X::Elem>, Y::Of<X::Elem>), |node, inputs| {
+    step_impl!((X::Of<X::Elem>, Y::Of<X::Elem>), |node, inputs| {
         let (x, y) = (factor::<X>(node, inputs, 0), factor::<Y>(node, inputs, 1));
-        found_both::<X, Y, _, _>(ops::matmul_backward(&x, &y, known::<Z>(&inputs[2])))
+        found_both::<X, Y, _, _>(ops::matmul_backward(&x, &y, downcast::<Z>(&inputs[2])))
     })
 }
 
 /// Returns all positions of a factor, or its stored entries if the call names them.
-fn factor<'a, X: Steps>(node: &Node, inputs: &'a [Held], number: usize) -> ErasedOperand<'a, X::Elem> {
-    let x = known::<X>(&inputs[number]);
+fn factor<'a, X: Steps>(node: &Node, inputs: &'a [ErasedValue], number: usize) -> ErasedOperand<'a, X::Elem> {
+    let x = downcast::<X>(&inputs[number]);
     if let Arg::Stored(_) = node.args().arg(number) { x.stored_operand() } else { x.erased() }
 }
 

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use super::node::{Held, Node};
+use super::node::{ErasedValue, Node};
 
 /// The value of an input in one run, constructed by [`Lazy::is`](super::Lazy::is).
 #[derive(Clone)]
 pub struct Feed {
     pub(super) node: Arc<Node>,
-    pub(super) value: Held,
+    pub(super) value: ErasedValue,
 }

@@ -2,20 +2,20 @@
 
 use super::Lazy;
 use super::call::{Arg, Call};
-use super::node::{Family, Made, known};
-use super::steps::{family, made};
+use super::node::{Family, StepImpl, downcast};
+use super::steps::{family, step_impl};
 use crate::base::index::Index;
 use crate::element::Element;
 use crate::ops::op;
 use crate::pattern::{CooPattern, CsrPattern};
 use crate::tensor::Tensor;
 
-fn to_coo<I: Index, T: Element>() -> Made {
-    made!(Tensor<CooPattern<I>, T>, |_, inputs| known::<Tensor<CsrPattern<I>, T>>(&inputs[0]).to_coo())
+fn to_coo<I: Index, T: Element>() -> StepImpl {
+    step_impl!(Tensor<CooPattern<I>, T>, |_, inputs| downcast::<Tensor<CsrPattern<I>, T>>(&inputs[0]).to_coo())
 }
 
-fn to_csr<I: Index, T: Element>() -> Made {
-    made!(Tensor<CsrPattern<I>, T>, |_, inputs| known::<Tensor<CooPattern<I>, T>>(&inputs[0]).to_csr())
+fn to_csr<I: Index, T: Element>() -> StepImpl {
+    step_impl!(Tensor<CsrPattern<I>, T>, |_, inputs| downcast::<Tensor<CooPattern<I>, T>>(&inputs[0]).to_csr())
 }
 
 /// Returns the implementations of both conversions, for gradients.
@@ -27,8 +27,8 @@ impl<I: Index, T: Element> Lazy<Tensor<CooPattern<I>, T>> {
     /// The same tensor in the other format: the step `to_csr` of tensors.
     #[track_caller]
     pub fn to_csr(&self) -> Lazy<Tensor<CsrPattern<I>, T>> {
-        let made = Made { family: family::<I, T>(), ..to_csr::<I, T>() };
-        Lazy::step(Call::of(&op::to_csr, [Arg::Input(0)]), [&self.node], made)
+        let step_impl = StepImpl { family: family::<I, T>(), ..to_csr::<I, T>() };
+        Lazy::step(Call::of(&op::to_csr, [Arg::Input(0)]), [&self.node], step_impl)
     }
 }
 
@@ -36,7 +36,7 @@ impl<I: Index, T: Element> Lazy<Tensor<CsrPattern<I>, T>> {
     /// The same tensor in the other format: the step `to_coo` of tensors.
     #[track_caller]
     pub fn to_coo(&self) -> Lazy<Tensor<CooPattern<I>, T>> {
-        let made = Made { family: family::<I, T>(), ..to_coo::<I, T>() };
-        Lazy::step(Call::of(&op::to_coo, [Arg::Input(0)]), [&self.node], made)
+        let step_impl = StepImpl { family: family::<I, T>(), ..to_coo::<I, T>() };
+        Lazy::step(Call::of(&op::to_coo, [Arg::Input(0)]), [&self.node], step_impl)
     }
 }

@@ -184,8 +184,8 @@ pub(super) fn all(
             continue;
         }
         let none = || Box::new(Refusal { step: Arc::clone(step), error: no_gradient(step) });
-        let given = rules::rule(step, &upstream).ok_or_else(none)?;
-        for (at, (input, gradient)) in sources.iter().zip(given).enumerate() {
+        let rule_gradients = rules::rule(step, &upstream).ok_or_else(none)?;
+        for (at, (input, gradient)) in sources.iter().zip(rule_gradients).enumerate() {
             if !depends.contains(&input.id) {
                 continue;
             }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use ndarray::SliceInfoElem;
 
 use super::call::{Arg, Call};
-use super::node::{Held, Made, known};
-use super::steps::{family, made, step};
+use super::node::{ErasedValue, StepImpl, downcast};
+use super::steps::{family, step, step_impl};
 use super::{Lazy, Value};
 use crate::base::axes::{Axes, normalize_axis};
 use crate::base::error::{Error, Result};
@@ -107,25 +107,25 @@ fn joined<P: Pattern, T: Element>(
         concat_backward => part_back::<P, F>(),
         stack_backward => part_back::<P, F>(),
     );
-    Lazy::of(Arc::new(step(call, inputs, Made { family, ..together::<P, T>() })))
+    Lazy::of(Arc::new(step(call, inputs, StepImpl { family, ..together::<P, T>() })))
 }
 
 /// Returns all values of some inputs.
-fn all<V: Value>(inputs: &[Held]) -> Vec<&V> {
-    inputs.iter().map(known::<V>).collect()
+fn all<V: Value>(inputs: &[ErasedValue]) -> Vec<&V> {
+    inputs.iter().map(downcast::<V>).collect()
 }
 
 /// Returns the implementation of `concat` and `stack`.
-fn together<P: Pattern, T: Element>() -> Made {
-    made!(Tensor<P, T>, |node, inputs| {
+fn together<P: Pattern, T: Element>() -> StepImpl {
+    step_impl!(Tensor<P, T>, |node, inputs| {
         let (axis, tensors) = (node.args().position("axis", 0), all::<Tensor<P, T>>(inputs));
         if node.args().op.is(&op::stack) { ops::stack(axis, &tensors) } else { ops::concat(axis, &tensors) }
     })
 }
 
 /// Returns the implementation of the gradient of one operand, on its pattern. The other operands only provide lengths.
-fn part_back<P: Pattern, T: Float>() -> Made {
-    made!(Tensor<P, T>, |node, inputs| {
+fn part_back<P: Pattern, T: Float>() -> StepImpl {
+    step_impl!(Tensor<P, T>, |node, inputs| {
         let (call, all) = (node.args(), all::<Tensor<P, T>>(inputs));
         let tensors = match call.named("tensors") {
             Arg::List(tensors) => tensors.iter().filter_map(Arg::input).map(|at| all[at].shape()).collect(),

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use super::Lazy;
 use super::call::{Arg, Call, Typed};
 use super::kit::is;
-use super::node::{Family, Made, known};
-use super::steps::{LazyStored, Steps, found, is_float, made, methods, operand};
+use super::node::{Family, StepImpl, downcast};
+use super::steps::{LazyStored, Steps, found, is_float, methods, operand, step_impl};
 use super::text::text_of_list;
 use crate::element::{Bits, ComplexElement, Element, Float, Magnitude, Numeric, Real, RealNumber, Signed};
 use crate::ops::table::functions::element_of_result;
@@ -65,15 +65,15 @@ macro_rules! maps {
         mod runs {
             use super::*;
 
-            $(pub(super) fn $name<T: $bound, X: Steps<Elem = T>>() -> Made {
-                made!(X::Of<$out>, |node, inputs| {
+            $(pub(super) fn $name<T: $bound, X: Steps<Elem = T>>() -> StepImpl {
+                step_impl!(X::Of<$out>, |node, inputs| {
                     maps!(@found X, node, $name(&operand::<X>(node, &inputs[0])), $($arg: $type),*)
                 })
             })*
         }
 
         /// Returns the implementation of a function with a gradient, or of its gradient.
-        pub(super) fn made<T, X>(call: &Call) -> Option<Made>
+        pub(super) fn find_impl<T, X>(call: &Call) -> Option<StepImpl>
         where
             T: Float + Numeric + RealNumber,
             X: Steps<Elem = T, Of<T> = X>,
@@ -91,8 +91,8 @@ macro_rules! maps {
             return Some(runs::$name::<$T, $X>());
         }
         if $call.op.is(&op::$backward) {
-            return Some(made!($X, |node, inputs| {
-                let (x, g) = (&operand::<$X>(node, &inputs[0]), known::<$X>(&inputs[1]));
+            return Some(step_impl!($X, |node, inputs| {
+                let (x, g) = (&operand::<$X>(node, &inputs[0]), downcast::<$X>(&inputs[1]));
                 maps!(@found $X, node, $backward(x, g), $($arg: $type),*)
             }));
         }
@@ -106,7 +106,7 @@ impl<P: Pattern, T: Element> Lazy<Tensor<P, T>> {
     #[track_caller]
     pub fn cast<U: Element>(&self) -> Lazy<Tensor<P, U>> {
         let call = Call::of(&op::cast, [Arg::Input(0), Arg::Word(U::DTYPE.name())]);
-        Lazy::step(call, [&self.node], Made { family: casts::<P, T, U>(), ..cast_of::<P, T, U>() })
+        Lazy::step(call, [&self.node], StepImpl { family: casts::<P, T, U>(), ..cast_of::<P, T, U>() })
     }
 
     /// Returns the step [`Tensor::with_fill`]: the same entries with another fill.
@@ -122,20 +122,24 @@ impl<P: Pattern, T: Element> Lazy<Tensor<P, T>> {
     #[track_caller]
     pub fn prune(&self) -> Lazy<Tensor<P, T>> {
         let call = Call::of(&op::prune, [Arg::Input(0)]);
-        Lazy::step(call, [&self.node], made!(Tensor<P, T>, |_, inputs| known::<Tensor<P, T>>(&inputs[0]).prune()))
+        Lazy::step(
+            call,
+            [&self.node],
+            step_impl!(Tensor<P, T>, |_, inputs| downcast::<Tensor<P, T>>(&inputs[0]).prune()),
+        )
     }
 }
 
 /// Returns the implementation of `with_fill`.
-pub(super) fn filled<P: Pattern, T: Element>() -> Made {
-    made!(Tensor<P, T>, |node, inputs| {
-        Ok(known::<Tensor<P, T>>(&inputs[0]).clone().with_fill(node.args().element("fill")))
+pub(super) fn filled<P: Pattern, T: Element>() -> StepImpl {
+    step_impl!(Tensor<P, T>, |node, inputs| {
+        Ok(downcast::<Tensor<P, T>>(&inputs[0]).clone().with_fill(node.args().element("fill")))
     })
 }
 
 /// Returns the implementation of `cast`.
-fn cast_of<P: Pattern, T: Element, U: Element>() -> Made {
-    made!(Tensor<P, U>, |_, inputs| known::<Tensor<P, T>>(&inputs[0]).clone().cast::<U>())
+fn cast_of<P: Pattern, T: Element, U: Element>() -> StepImpl {
+    step_impl!(Tensor<P, U>, |_, inputs| downcast::<Tensor<P, T>>(&inputs[0]).clone().cast::<U>())
 }
 
 /// Returns the implementations of the casts in both directions, if both types are floats.
@@ -165,8 +169,8 @@ impl<T: Element, X: Steps<Elem = T>> Lazy<X> {
 }
 
 /// Returns the implementation of `isin`.
-fn among<X: Steps>() -> Made {
-    made!(X::Of<bool>, |node, inputs| {
+fn among<X: Steps>() -> StepImpl {
+    step_impl!(X::Of<bool>, |node, inputs| {
         let members = node.args().data::<Members<X::Elem>>("members").expect("members of this type");
         found::<X, _>(ops::isin(&operand::<X>(node, &inputs[0]), &members.0))
     })

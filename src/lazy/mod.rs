@@ -48,6 +48,7 @@ mod factors;
 mod feed;
 mod formats;
 mod gradient;
+mod input_ranges;
 mod joins;
 mod kit;
 mod lengths;
@@ -69,7 +70,6 @@ mod rewrite;
 mod rules;
 mod scan;
 mod selections;
-mod shares;
 mod slices;
 mod softmax;
 pub(crate) mod source;
@@ -108,7 +108,7 @@ use std::sync::Arc;
 
 use self::call::{Arg, Call};
 pub(crate) use self::node::Node;
-use self::node::{Body, known, taken};
+use self::node::{Body, downcast, downcast_owned};
 use crate::base::error::{Error, Result};
 use crate::base::shape::Shape;
 use crate::element::Element;
@@ -222,7 +222,7 @@ impl<V: Value> Lazy<V> {
         let of = axes.clone();
         let shape = |[shape]: [&Shape; 1]| Ok(Some(crate::plan::reduction::Reduction::new(shape, &of)?.result_shape()));
         let call = Call::of(&op::custom, [Arg::Input(0), Arg::own()]);
-        let step = Lazy::own_step(name, call, [&self.node], shape, move |inputs| f(known(&inputs[0])));
+        let step = Lazy::own_step(name, call, [&self.node], shape, move |inputs| f(downcast(&inputs[0])));
         step.with_work(|work| work.reduced = Some(axes))
     }
 
@@ -250,7 +250,7 @@ impl<V: Value> Lazy<V> {
     /// Returns a step with an existing value.
     #[track_caller]
     pub(crate) fn constant(value: V) -> Self {
-        let value: node::Held = Arc::new(value);
+        let value: node::ErasedValue = Arc::new(value);
         let shape = Some(V::KIND.shape(&value));
         Lazy::of(Arc::new(Node::new::<V>("constant", Body::Constant(value), shape)))
     }
@@ -306,7 +306,7 @@ impl<V: Value> Lazy<V> {
     /// # Ok::<(), lacuna::Error>(())
     /// ```
     pub fn collect(&self) -> Result<V> {
-        program::once(&self.node).map(taken)
+        program::once(&self.node).map(downcast_owned)
     }
 
     /// Computes the value on the first call, and keeps it for later calls.
@@ -334,7 +334,7 @@ impl<V: Value> Lazy<V> {
             // If another thread was first, its value is bitwise identical.
             let _ = self.node.found.set(value);
         }
-        Ok(self.node.found.get().map(known::<V>).expect("it was found"))
+        Ok(self.node.found.get().map(downcast::<V>).expect("it was found"))
     }
 
     /// Returns the steps as text, one per line: see [`Program::explain`].

@@ -16,30 +16,30 @@ use crate::base::axes::Axes;
 use crate::base::error::{Error, Result};
 use crate::base::shape::Shape;
 use crate::element::DType;
-use crate::kernels::partial::How;
+use crate::kernels::partial::Reducer;
 use crate::kernels::stream::States;
 use crate::ops::{OpSpec, Split};
 
 /// A value of erased type. The node of the value knows the type.
-pub type Held = Arc<dyn Any + Send + Sync>;
+pub type ErasedValue = Arc<dyn Any + Send + Sync>;
 
 /// Computes the value of a node from the values of its inputs.
-pub(super) type Run = Arc<dyn Fn(&Node, &[Held]) -> Result<Held> + Send + Sync>;
+pub(super) type Run = Arc<dyn Fn(&Node, &[ErasedValue]) -> Result<ErasedValue> + Send + Sync>;
 
 /// Computes a reduction from chunks of its operand; `None` if the reduction needs the entire operand.
-pub(super) type FromPieces = Arc<dyn Fn(&Node, &InPieces<'_>) -> Option<Result<Held>> + Send + Sync>;
+pub(super) type ReduceChunks = Arc<dyn Fn(&Node, &ChunkedInput<'_>) -> Option<Result<ErasedValue>> + Send + Sync>;
 
 /// An operand that arrives in chunks.
 #[doc(hidden)]
-pub struct InPieces<'a> {
-    pub(super) pattern: &'a Held,
+pub struct ChunkedInput<'a> {
+    pub(super) pattern: &'a ErasedValue,
     /// True if the order and the number of values are unknown. Then any range means all values, and `pattern` has only
     /// the first entry. The values arrive again for each request.
     pub(super) is_streamed: bool,
     /// A chunk without entries, which has the fill.
-    pub(super) none: &'a Held,
+    pub(super) none: &'a ErasedValue,
     /// Passes the entries of a range in chunks.
-    pub(super) run: &'a ReadPieces<'a>,
+    pub(super) run: &'a ReadChunks<'a>,
     /// The largest number of bytes for the accumulators of all output elements, if the order of values is unknown.
     pub(super) max_bytes: usize,
     /// The picoseconds that one element takes to compute.
@@ -48,15 +48,15 @@ pub struct InPieces<'a> {
     pub(super) states: Option<States<'a>>,
 }
 
-impl<'a> InPieces<'a> {
+impl<'a> ChunkedInput<'a> {
     /// Returns an operand whose entries arrive in order.
-    pub(super) fn of(pattern: &'a Held, none: &'a Held, run: &'a ReadPieces<'a>) -> Self {
-        InPieces { pattern, is_streamed: false, none, run, max_bytes: 0, picoseconds: 0, states: None }
+    pub(super) fn of(pattern: &'a ErasedValue, none: &'a ErasedValue, run: &'a ReadChunks<'a>) -> Self {
+        ChunkedInput { pattern, is_streamed: false, none, run, max_bytes: 0, picoseconds: 0, states: None }
     }
 }
 
 /// Computes a range of entries, and passes the entries in chunks.
-pub(super) type ReadPieces<'a> = dyn Fn(Range<usize>, &mut dyn FnMut(&Held)) -> Result<()> + Sync + 'a;
+pub(super) type ReadChunks<'a> = dyn Fn(Range<usize>, &mut dyn FnMut(&ErasedValue)) -> Result<()> + Sync + 'a;
 
 /// The gradient of each input, `None` for an input without a gradient. The outer value is `None` if the step does not
 /// have a gradient.
@@ -66,31 +66,31 @@ pub(super) type Gradients = Option<Vec<Option<Arc<Node>>>>;
 pub(super) type Rule = Arc<dyn Fn(&[Arc<Node>], &Arc<Node>) -> Gradients + Send + Sync>;
 
 /// Finds the typed implementations of the operations that the gradients of a step use.
-pub(super) type Family = fn(&Call, &[Arc<Node>]) -> Option<Made>;
+pub(super) type Family = fn(&Call, &[Arc<Node>]) -> Option<StepImpl>;
 
 /// Computes a reduction from chunks of its operand.
-type Pieces = fn(&Node, &InPieces<'_>) -> Option<Result<Held>>;
+type ReduceChunksFn = fn(&Node, &ChunkedInput<'_>) -> Option<Result<ErasedValue>>;
 
 /// Returns how an engine reduces values that only the engine reads, from the bytes of the value of unstored positions,
 /// if they count.
-pub(super) type Accumulator = fn(&Call, Option<&[u8]>) -> Option<How>;
+pub(super) type Accumulator = fn(&Call, Option<&[u8]>) -> Option<Reducer>;
 
 /// A typed implementation of an operation.
 #[doc(hidden)]
 #[derive(Clone, Copy)]
-pub struct Made {
+pub struct StepImpl {
     /// The kind of the result.
     pub(super) kind: &'static dyn Kind,
-    pub(super) run: fn(&Node, &[Held]) -> Result<Held>,
-    pub(super) pieces: Option<Pieces>,
+    pub(super) run: fn(&Node, &[ErasedValue]) -> Result<ErasedValue>,
+    pub(super) reduce_chunks: Option<ReduceChunksFn>,
     pub(super) accumulator: Option<Accumulator>,
     pub(super) family: Option<Family>,
 }
 
-impl Made {
+impl StepImpl {
     /// Returns an implementation that reads entire inputs, without implementations that gradients use.
-    pub(super) const fn new(kind: &'static dyn Kind, run: fn(&Node, &[Held]) -> Result<Held>) -> Self {
-        Made { kind, run, pieces: None, accumulator: None, family: None }
+    pub(super) const fn new(kind: &'static dyn Kind, run: fn(&Node, &[ErasedValue]) -> Result<ErasedValue>) -> Self {
+        StepImpl { kind, run, reduce_chunks: None, accumulator: None, family: None }
     }
 }
 
@@ -110,7 +110,7 @@ pub struct Node {
     /// The element type and the format of the value, if the kind does not define them.
     pub(super) facts: Option<Facts>,
     /// The value that [`value`](super::Lazy::value) computed.
-    pub(super) found: OnceLock<Held>,
+    pub(super) found: OnceLock<ErasedValue>,
 }
 
 /// The element type and the format of a dynamically typed value, as far as known before a run.
@@ -127,7 +127,7 @@ pub(super) struct Work {
     pub(super) run: Run,
     pub(super) form: Form,
     pub(super) family: Option<Family>,
-    pub(super) from_pieces: Option<FromPieces>,
+    pub(super) reduce_chunks: Option<ReduceChunks>,
     pub(super) accumulator: Option<Accumulator>,
     /// True if the operand may arrive in chunks of consecutive entries: every group is consecutive, as far as known.
     pub(super) takes_chunks: bool,
@@ -141,7 +141,7 @@ pub(super) struct Work {
 #[derive(Clone)]
 pub(super) enum Body {
     /// An existing value.
-    Constant(Held),
+    Constant(ErasedValue),
     /// An input that the caller binds by name. A length of `None` allows any length.
     Input { name: Arc<str>, lengths: Vec<Option<usize>> },
     /// A tensor that is read, entirely or in chunks.
@@ -212,7 +212,7 @@ impl Node {
     pub(super) fn with_run(&self, run: Run) -> Self {
         let mut node = self.again(self.inputs.clone(), None);
         if let Body::Step(work) = &mut node.body {
-            (work.run, work.form, work.from_pieces, work.takes_chunks) = (run, Form::Own, None, false);
+            (work.run, work.form, work.reduce_chunks, work.takes_chunks) = (run, Form::Own, None, false);
         }
         node
     }
@@ -321,7 +321,7 @@ impl Node {
     }
 
     /// Computes the value from the values of the inputs.
-    pub(super) fn run(&self, inputs: &[Held]) -> Result<Held> {
+    pub(super) fn run(&self, inputs: &[ErasedValue]) -> Result<ErasedValue> {
         match &self.body {
             Body::Constant(value) => Ok(Arc::clone(value)),
             Body::Source(source) => source.read(None).map_err(|cause| self.error(cause)),
@@ -379,9 +379,9 @@ thread_local! {
 #[track_caller]
 pub(crate) fn placed<R>(make: impl FnOnce() -> R) -> R {
     let before = PLACE.replace(Some(Location::caller()));
-    let made = make();
+    let result = make();
     PLACE.set(before);
-    made
+    result
 }
 
 /// Returns the text of an input.
@@ -405,11 +405,11 @@ pub(super) fn reachable(of: &[Arc<Node>], is_enough: impl Fn(&Node) -> bool) -> 
 }
 
 /// Returns the value as the type of its node. Panics for another type.
-pub(crate) fn known<V: Value>(value: &Held) -> &V {
+pub(crate) fn downcast<V: Value>(value: &ErasedValue) -> &V {
     value.downcast_ref().expect("the value has the type of its node")
 }
 
 /// Returns the owned value, copied only if the value has other owners. Panics for another type.
-pub(super) fn taken<V: Value>(value: Held) -> V {
+pub(super) fn downcast_owned<V: Value>(value: ErasedValue) -> V {
     Arc::unwrap_or_clone(value.downcast().expect("the value has the type of its node"))
 }

@@ -9,8 +9,8 @@ use ndarray::{ArrayBase, ArrayD, Data, Dimension};
 use super::Lazy;
 use super::call::{Arg, Call};
 use super::kit::is;
-use super::node::{Made, Node, known};
-use super::steps::{Steps, constant, found_both, made, row_of};
+use super::node::{Node, StepImpl, downcast};
+use super::steps::{Steps, constant, found_both, row_of, step_impl};
 use super::zips::{Beside, both_gradients};
 use crate::element::{Bits, Element, Float, Numeric, RealNumber, Remainder, Signed};
 use crate::kernels::zip::Zip;
@@ -21,22 +21,25 @@ use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 
 /// Returns the implementation of an operation on an array and a tensor.
-fn of_both<P: Pattern, T: Element, Z: Zip<T, T, Out = T> + Default>() -> Made {
-    made!(Tensor<P, T>, |_, inputs| {
-        let (array, x) = (known::<ArrayD<T>>(&inputs[0]), known::<Tensor<P, T>>(&inputs[1]));
+fn of_both<P: Pattern, T: Element, Z: Zip<T, T, Out = T> + Default>() -> StepImpl {
+    step_impl!(Tensor<P, T>, |_, inputs| {
+        let (array, x) = (downcast::<ArrayD<T>>(&inputs[0]), downcast::<Tensor<P, T>>(&inputs[1]));
         x.zip(array, Z::default())
     })
 }
 
 /// Returns the implementation of the gradients of both operands.
-fn gradients_of_both<P: Pattern, T: Float + Numeric, D: Differentiable>() -> Made {
-    made!((ArrayD<T>, Tensor<P, T>), |node, inputs| {
+fn gradients_of_both<P: Pattern, T: Float + Numeric, D: Differentiable>() -> StepImpl {
+    step_impl!((ArrayD<T>, Tensor<P, T>), |node, inputs| {
         found_both::<ArrayD<T>, Tensor<P, T>, _, _>(both_gradients::<Tensor<P, T>, D>(node, inputs))
     })
 }
 
 /// Returns the implementation of an operation on an array and a tensor, or of the gradients of both.
-pub(super) fn made<P: Pattern, T: Float + Numeric + RealNumber>(call: &Call, inputs: &[Arc<Node>]) -> Option<Made> {
+pub(super) fn find_impl<P: Pattern, T: Float + Numeric + RealNumber>(
+    call: &Call,
+    inputs: &[Arc<Node>],
+) -> Option<StepImpl> {
     let [array, x, ..] = inputs else { return None };
     if !is::<ArrayD<T>>(array) || !is::<Tensor<P, T>>(x) {
         return None;
@@ -46,8 +49,8 @@ pub(super) fn made<P: Pattern, T: Float + Numeric + RealNumber>(call: &Call, inp
         &[
             (
                 &op::any_backward,
-                made!(ArrayD<T>, |node, inputs| {
-                    let (x, g) = (known::<ArrayD<T>>(&inputs[0]), known::<Tensor<P, T>>(&inputs[1]));
+                step_impl!(ArrayD<T>, |node, inputs| {
+                    let (x, g) = (downcast::<ArrayD<T>>(&inputs[0]), downcast::<Tensor<P, T>>(&inputs[1]));
                     ops::any_backward(x, g, node.args().axes())
                 }),
             ),
@@ -82,11 +85,11 @@ fn array_first<P: Pattern, T: Element, Z: Zip<T, T, Out = T> + Default>(
 #[track_caller]
 fn everywhere<X: Steps<Of<<X as Operand>::Elem> = X>>(x: &Lazy<X>, number: X::Elem, is_sum: bool) -> Lazy<X> {
     if is_sum {
-        let zeros = made!(X, |_, inputs| constant(known::<X>(&inputs[0]), X::Elem::ZERO));
+        let zeros = step_impl!(X, |_, inputs| constant(downcast::<X>(&inputs[0]), X::Elem::ZERO));
         return Lazy::<X>::step(Call::of(&op::zeros_like, [Arg::Input(0)]), [&x.node], zeros).add(number);
     }
-    let made = made!(X, |node, inputs| constant(known::<X>(&inputs[0]), node.args().element("number")));
-    Lazy::step(Call::of(&op::number_like, [Arg::Input(0), Arg::element(number)]), [&x.node], made)
+    let step_impl = step_impl!(X, |node, inputs| constant(downcast::<X>(&inputs[0]), node.args().element("number")));
+    Lazy::step(Call::of(&op::number_like, [Arg::Input(0), Arg::element(number)]), [&x.node], step_impl)
 }
 
 /// Returns whether the sum of 0 and a number is that number. For `-0.0`, the sum is `0.0`.

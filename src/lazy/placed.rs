@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use super::broadcast_operands::unlike;
-use super::node::Held;
+use super::node::ErasedValue;
 use super::source::{Bins, ByRanges, OnDevice, PartitionRequest, Source};
 use super::value::Kind;
 use super::{Lazy, Value};
@@ -26,11 +26,11 @@ struct DeviceSource {
     value: Arc<dyn OnDevice>,
     kind: &'static dyn Kind,
     /// The value in memory, after a part was read. Each part of a graph in chunks would copy it again.
-    copy: OnceLock<Held>,
+    copy: OnceLock<ErasedValue>,
 }
 
 impl DeviceSource {
-    fn copy(&self) -> Result<&Held> {
+    fn copy(&self) -> Result<&ErasedValue> {
         match self.copy.get() {
             Some(copy) => Ok(copy),
             None => self.value.fetch().map(|value| self.copy.get_or_init(|| value)),
@@ -55,16 +55,16 @@ impl Source for DeviceSource {
         self.value.bytes()
     }
 
-    fn read(&self, part: Option<(usize, Range<usize>)>) -> Result<Held> {
+    fn read(&self, part: Option<(usize, Range<usize>)>) -> Result<ErasedValue> {
         match part {
-            Some((axis, range)) => self.ranges()?.cut(self.copy()?, axis, range),
+            Some((axis, range)) => self.ranges()?.slice(self.copy()?, axis, range),
             None => self.value.fetch(),
         }
     }
 
-    fn read_box(&self, ranges: &[Range<usize>]) -> Result<Held> {
+    fn read_box(&self, ranges: &[Range<usize>]) -> Result<ErasedValue> {
         let (kind, copy) = (self.ranges()?, Arc::clone(self.copy()?));
-        ranges.iter().cloned().enumerate().try_fold(copy, |value, (axis, range)| kind.cut(&value, axis, range))
+        ranges.iter().cloned().enumerate().try_fold(copy, |value, (axis, range)| kind.slice(&value, axis, range))
     }
 
     fn stored_in(&self, ranges: &[Range<usize>]) -> Result<u64> {

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use super::broadcast_operands::has_entries_of;
 use super::call::Call;
 use super::feed::Feed;
-use super::node::{Body, Form, Held, Node, reachable};
+use super::node::{Body, ErasedValue, Form, Node, reachable};
 use super::region::{FusedStep, Region};
 use super::rewrite::{Rewritten, rewritten};
 use crate::base::error::{Error, Result};
@@ -38,12 +38,12 @@ impl Step {
 
 /// One step, or several steps that run together.
 enum Unit {
-    Alone(usize),
+    FillEffect(usize),
     Together(Region),
 }
 
 /// The cost of one step, or of a pass at its last step.
-struct Took {
+struct StepCost {
     time: Duration,
     bytes: usize,
 }
@@ -63,11 +63,11 @@ pub struct Plan {
 }
 
 /// The outcome of a run.
-enum Ran {
+enum RunOutcome {
     /// The values of the outputs.
-    Done(Vec<Held>),
+    Done(Vec<ErasedValue>),
     /// Some values, and the steps that have other entries than planned.
-    Apart(Vec<Option<Held>>, BTreeSet<u64>),
+    Apart(Vec<Option<ErasedValue>>, BTreeSet<u64>),
 }
 
 impl Plan {
@@ -97,7 +97,7 @@ impl Plan {
 
     /// Runs the original graph after the rewritten graph returned `error`. Errors then name the requested step, and
     /// positions in its entire operand.
-    pub(super) fn as_written(&self, written: &[Arc<Node>], feeds: Vec<Feed>, error: Error) -> Result<Vec<Held>> {
+    pub(super) fn as_written(&self, written: &[Arc<Node>], feeds: Vec<Feed>, error: Error) -> Result<Vec<ErasedValue>> {
         if self.notes.is_empty() {
             return Err(error);
         }
@@ -106,8 +106,8 @@ impl Plan {
     }
 
     /// Returns the values that exist before a run: constants, inputs, and kept values.
-    pub(super) fn bound(&self, feeds: Vec<Feed>) -> Result<Vec<Option<Held>>> {
-        let mut slots: Vec<Option<Held>> = vec![None; self.steps.len()];
+    pub(super) fn bound(&self, feeds: Vec<Feed>) -> Result<Vec<Option<ErasedValue>>> {
+        let mut slots: Vec<Option<ErasedValue>> = vec![None; self.steps.len()];
         let refused = |why: String| Err(Error::Argument { operation: "run", why });
         for feed in feeds {
             let Some(at) = self.steps.iter().position(|step| step.node.id == feed.node.id) else {
@@ -143,10 +143,10 @@ impl Plan {
     }
 
     /// Computes the values of the outputs.
-    pub(super) fn run(&self, slots: Vec<Option<Held>>) -> Result<Vec<Held>> {
+    pub(super) fn run(&self, slots: Vec<Option<ErasedValue>>) -> Result<Vec<ErasedValue>> {
         match self.run_beside(slots, |unit, slots| self.run_unit(unit, slots))? {
-            Ran::Done(found) => Ok(found),
-            Ran::Apart(slots, apart) => {
+            RunOutcome::Done(found) => Ok(found),
+            RunOutcome::Apart(slots, apart) => {
                 let (plan, slots) = self.rest_of(&self.outputs, slots, apart);
                 plan.run(slots)
             }
@@ -155,37 +155,37 @@ impl Plan {
 
     /// Runs the plan, and returns the text of [`explain`](Plan::explain) with costs. Each single step, and each pass at
     /// its last step, shows the time and the bytes of the result.
-    pub(super) fn analyzed(&self, slots: Vec<Option<Held>>) -> Result<String> {
+    pub(super) fn analyzed(&self, slots: Vec<Option<ErasedValue>>) -> Result<String> {
         let (mut took, mut peak, given) = (BTreeMap::new(), 0, slots.clone());
         let ran = self.run_beside(slots, |unit, slots| {
             let start = Instant::now();
             let apart = self.run_unit(unit, slots)?;
             let time = start.elapsed();
             let last = match unit {
-                Unit::Alone(at) => Some(*at),
+                Unit::FillEffect(at) => Some(*at),
                 Unit::Together(region) => region.steps().max(),
             };
-            took.extend(last.map(|at| (at, Took { time, bytes: self.bytes(slots, at) })));
+            took.extend(last.map(|at| (at, StepCost { time, bytes: self.bytes(slots, at) })));
             peak = peak.max((0..slots.len()).fold(0, |sum: usize, at| sum.saturating_add(self.bytes(slots, at))));
             Ok(apart)
         })?;
-        if let Ran::Apart(_, apart) = ran {
+        if let RunOutcome::Apart(_, apart) = ran {
             return self.planned_again(apart).analyzed(given);
         }
         Ok(format!("{}peak memory: {peak} bytes, including shared inputs and patterns\n", self.explained(&took)))
     }
 
     /// Returns the bytes of a value, 0 if the value does not exist yet.
-    fn bytes(&self, slots: &[Option<Held>], at: usize) -> usize {
+    fn bytes(&self, slots: &[Option<ErasedValue>], at: usize) -> usize {
         slots[at].as_ref().map_or(0, |value| self.steps[at].node.kind.bytes(value))
     }
 
     /// Computes the values of the outputs. `beside` runs each unit.
     fn run_beside(
         &self,
-        mut slots: Vec<Option<Held>>,
-        mut beside: impl FnMut(&Unit, &mut [Option<Held>]) -> Result<BTreeSet<u64>>,
-    ) -> Result<Ran> {
+        mut slots: Vec<Option<ErasedValue>>,
+        mut beside: impl FnMut(&Unit, &mut [Option<ErasedValue>]) -> Result<BTreeSet<u64>>,
+    ) -> Result<RunOutcome> {
         for (slot, step) in slots.iter_mut().zip(&self.steps) {
             if let (None, Body::Source(_)) = (&slot, &step.node.body) {
                 *slot = Some(step.node.run(&[])?);
@@ -193,25 +193,25 @@ impl Plan {
         }
         for (unit, freed) in self.units.iter().zip(&self.freed) {
             match unit {
-                Unit::Alone(at) if slots[*at].is_some() => {}
+                Unit::FillEffect(at) if slots[*at].is_some() => {}
                 unit => {
                     let apart = beside(unit, &mut slots)?;
                     if !apart.is_empty() {
-                        return Ok(Ran::Apart(slots, apart));
+                        return Ok(RunOutcome::Apart(slots, apart));
                     }
                 }
             }
             freed.iter().for_each(|&at| slots[at] = None);
         }
-        Ok(Ran::Done(self.outputs.iter().filter_map(|&at| slots[at].clone()).collect()))
+        Ok(RunOutcome::Done(self.outputs.iter().filter_map(|&at| slots[at].clone()).collect()))
     }
 
     /// Computes the values of a unit. Returns the steps that have other entries than planned.
-    fn run_unit(&self, unit: &Unit, slots: &mut [Option<Held>]) -> Result<BTreeSet<u64>> {
+    fn run_unit(&self, unit: &Unit, slots: &mut [Option<ErasedValue>]) -> Result<BTreeSet<u64>> {
         match unit {
-            Unit::Alone(at) => {
+            Unit::FillEffect(at) => {
                 let step = &self.steps[*at];
-                let inputs: Vec<Held> = step.inputs.iter().filter_map(|&input| slots[input].clone()).collect();
+                let inputs: Vec<ErasedValue> = step.inputs.iter().filter_map(|&input| slots[input].clone()).collect();
                 let found = step.node.run(&inputs)?;
                 let whole = step.inputs.iter().position(|input| !step.sides.contains(input));
                 let is_apart =
@@ -230,7 +230,7 @@ impl Plan {
     }
 
     /// Returns the plan of the steps that some outputs still need, and the existing values in the order of that plan.
-    pub(super) fn rest(&self, outputs: &[usize], slots: Vec<Option<Held>>) -> (Self, Vec<Option<Held>>) {
+    pub(super) fn rest(&self, outputs: &[usize], slots: Vec<Option<ErasedValue>>) -> (Self, Vec<Option<ErasedValue>>) {
         self.rest_of(outputs, slots, BTreeSet::new())
     }
 
@@ -238,9 +238,9 @@ impl Plan {
     fn rest_of(
         &self,
         outputs: &[usize],
-        slots: Vec<Option<Held>>,
+        slots: Vec<Option<ErasedValue>>,
         mut apart: BTreeSet<u64>,
-    ) -> (Self, Vec<Option<Held>>) {
+    ) -> (Self, Vec<Option<ErasedValue>>) {
         apart.extend(&self.apart);
         let mut is_needed = vec![false; self.steps.len()];
         outputs.iter().for_each(|&at| is_needed[at] = true);
@@ -266,7 +266,7 @@ impl Plan {
     }
 
     /// Returns the steps as text, with the cost of some steps.
-    fn explained<'a>(&'a self, took: &BTreeMap<usize, Took>) -> String {
+    fn explained<'a>(&'a self, took: &BTreeMap<usize, StepCost>) -> String {
         let mut text = String::new();
         let mut passes = BTreeMap::new();
         let region = |unit: &'a Unit| if let Unit::Together(region) = unit { Some(region) } else { None };
@@ -287,7 +287,7 @@ impl Plan {
             if let Some(pass) = passes.get(&at) {
                 let _ = write!(text, " [fused: pass {pass}]");
             }
-            if let Some(Took { time, bytes }) = took.get(&at) {
+            if let Some(StepCost { time, bytes }) = took.get(&at) {
                 let _ = write!(text, " [{:.3} ms, {bytes} bytes]", time.as_secs_f64() * 1e3);
             }
             text.push('\n');
@@ -324,7 +324,7 @@ fn needed(results: &[Arc<Node>]) -> Result<Vec<Arc<Node>>> {
 }
 
 /// Rejects a value that does not have the lengths of its input.
-fn check_lengths(node: &Node, lengths: &[Option<usize>], value: &Held) -> Result<()> {
+fn check_lengths(node: &Node, lengths: &[Option<usize>], value: &ErasedValue) -> Result<()> {
     let found = node.kind.shape(value);
     let fits = found.rank() == lengths.len()
         && found.iter().zip(lengths).all(|(found, given)| given.is_none_or(|given| given == *found));
@@ -430,7 +430,7 @@ fn units(steps: &[Step], outputs: &[usize]) -> Vec<Unit> {
     let is_reduced: BTreeSet<usize> = reduced.values().copied().collect();
     let unit = |(number, run): (usize, &&[usize])| match (*run, reduced.get(&number)) {
         ([at], _) if is_reduced.contains(at) => None,
-        (&[at], None) => Some(Unit::Alone(at)),
+        (&[at], None) => Some(Unit::FillEffect(at)),
         (run, reduction) => {
             let member = |&at: &usize| {
                 let Step { node, inputs, sides, .. } = &steps[at];
@@ -468,7 +468,7 @@ fn freed(steps: &[Step], units: &[Unit], outputs: &[usize]) -> Vec<Vec<usize>> {
     let mut last = vec![None; steps.len()];
     for (number, unit) in units.iter().enumerate() {
         let members: Vec<usize> = match unit {
-            Unit::Alone(at) => vec![*at],
+            Unit::FillEffect(at) => vec![*at],
             Unit::Together(region) => region.steps().collect(),
         };
         for at in members {

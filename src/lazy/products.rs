@@ -7,8 +7,8 @@ use std::sync::Arc;
 use super::call::{Arg, Call, Typed};
 use super::entries::pattern_of;
 use super::factors::{Factor, product_back};
-use super::node::{Family, Made, Node, known};
-use super::steps::{LazyStored, Steps, family, made};
+use super::node::{Family, Node, StepImpl, downcast};
+use super::steps::{LazyStored, Steps, family, step_impl};
 use super::{Lazy, LazyPattern};
 use crate::element::{Element, Float, Ring};
 use crate::ops::{self, Matmul, OpSpec, Operand, Semiring, op};
@@ -16,17 +16,17 @@ use crate::pattern::{CooPattern, Pattern};
 use crate::tensor::Tensor;
 
 /// Returns the implementation of a product of all pairs of elements.
-fn pairs<P: Pattern, T: Ring>() -> Made {
-    made!(Tensor<P, T>, |node, inputs| {
-        let [x, y] = [0, 1].map(|at| known::<Tensor<P, T>>(&inputs[at]));
+fn pairs<P: Pattern, T: Ring>() -> StepImpl {
+    step_impl!(Tensor<P, T>, |node, inputs| {
+        let [x, y] = [0, 1].map(|at| downcast::<Tensor<P, T>>(&inputs[at]));
         if node.args().op.is(&op::kron) { ops::kron(x, y) } else { ops::outer(x, y) }
     })
 }
 
 /// Returns the implementation of the gradients of [`pairs`].
-fn pairs_back<P: Pattern, T: Float>() -> Made {
-    made!((Tensor<P, T>, Tensor<P, T>), |node, inputs| {
-        let [x, y, g] = [0, 1, 2].map(|at| known::<Tensor<P, T>>(&inputs[at]));
+fn pairs_back<P: Pattern, T: Float>() -> StepImpl {
+    step_impl!((Tensor<P, T>, Tensor<P, T>), |node, inputs| {
+        let [x, y, g] = [0, 1, 2].map(|at| downcast::<Tensor<P, T>>(&inputs[at]));
         if node.args().op.is(&op::kron_backward) { ops::kron_backward(x, y, g) } else { ops::outer_backward(x, y, g) }
     })
 }
@@ -57,7 +57,7 @@ impl<P: Pattern, T: Ring> Lazy<Tensor<P, T>> {
             kron_backward => pairs_back::<P, F>(),
         );
         let call = Call::of(op, [Arg::Input(0), Arg::Input(1)]);
-        Lazy::step(call, [&self.node, &other.node], Made { family, ..pairs::<P, T>() })
+        Lazy::step(call, [&self.node, &other.node], StepImpl { family, ..pairs::<P, T>() })
     }
 }
 
@@ -194,18 +194,18 @@ impl<P: Pattern, T: Ring> LazyStored<P, T> {
 }
 
 /// The semiring of a product. The semiring may consist of functions.
-struct Ways<S> {
+struct SemiringArg<S> {
     options: Matmul<'static, S>,
     name: Option<&'static str>,
 }
 
-impl<S> fmt::Debug for Ways<S> {
+impl<S> fmt::Debug for SemiringArg<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a semiring")
     }
 }
 
-impl<S: Copy + Send + Sync + 'static> Typed for Ways<S> {
+impl<S: Copy + Send + Sync + 'static> Typed for SemiringArg<S> {
     fn as_any(&self) -> &dyn Any {
         self
     }
@@ -221,7 +221,7 @@ impl<S: Copy + Send + Sync + 'static> Typed for Ways<S> {
 }
 
 fn semiring<T: Element, S: Semiring<T> + 'static>(options: Matmul<'static, S>) -> Arg {
-    Arg::Typed(Arc::new(Ways { options, name: options.name() }))
+    Arg::Typed(Arc::new(SemiringArg { options, name: options.name() }))
 }
 
 /// Returns a product at the positions that a mask stores, or at the positions that the mask does not store.
@@ -239,27 +239,27 @@ where
 }
 
 /// Returns the implementation of a product of stored entries. A mask has a pattern of type `Q`.
-fn by_semiring<X, Y, Q, S>() -> Made
+fn by_semiring<X, Y, Q, S>() -> StepImpl
 where
     X: Steps<Product<Y>: Steps>,
     Y: Steps<Elem = X::Elem>,
     Q: Pattern,
     S: Semiring<X::Elem> + 'static,
 {
-    made!(X::Product<Y>, |node, inputs| {
-        let options = node.args().data::<Ways<S>>("semiring").expect("a semiring of this type").options;
+    step_impl!(X::Product<Y>, |node, inputs| {
+        let options = node.args().data::<SemiringArg<S>>("semiring").expect("a semiring of this type").options;
         let mask = inputs.get(2).map(|mask| pattern_of::<Q>(node, 2, mask)).transpose()?;
         let options = match &mask {
             Some(mask) if node.args().flag("complement") => options.without(mask),
             Some(mask) => options.mask(mask),
             None => options,
         };
-        ops::matmul_with(known::<X>(&inputs[0]), known::<Y>(&inputs[1]), options)
+        ops::matmul_with(downcast::<X>(&inputs[0]), downcast::<Y>(&inputs[1]), options)
     })
 }
 
 /// Returns [`by_semiring`], with the implementations that gradients use.
-fn with_family<X, Y, Q, S>() -> Made
+fn with_family<X, Y, Q, S>() -> StepImpl
 where
     X: Steps<Product<Y>: Steps<Elem = X::Elem>>,
     Y: Steps<Elem = X::Elem>,
@@ -271,7 +271,7 @@ where
         _ => gradients::<X, Y, X::Product<Y>>()?(call, inputs),
     };
     let family = gradients::<X, Y, X::Product<Y>>().map(|_| family);
-    Made { family, ..by_semiring::<X, Y, Q, S>() }
+    StepImpl { family, ..by_semiring::<X, Y, Q, S>() }
 }
 
 /// Returns the implementation of the gradients of sums of products of stored entries, if the elements are floats.

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::vec;
 
 use super::feed::Feed;
-use super::node::{Held, Node, taken};
+use super::node::{ErasedValue, Node, downcast_owned};
 use super::plan::Plan;
 use super::{Lazy, Value};
 use crate::base::error::{Error, Result};
@@ -27,7 +27,7 @@ pub trait Outputs {
 
 /// Takes the values of the results from the values that a run computed, in order.
 #[doc(hidden)]
-pub(super) type Reader<V> = Box<dyn Fn(&mut vec::IntoIter<Held>) -> V + Send + Sync>;
+pub(super) type Reader<V> = Box<dyn Fn(&mut vec::IntoIter<ErasedValue>) -> V + Send + Sync>;
 
 impl<V: Value> Outputs for &Lazy<V> {
     type Values = V;
@@ -42,8 +42,8 @@ impl<V: Value> Outputs for &Lazy<V> {
 }
 
 /// Returns the next value, copied only if the value has other owners. Panics if no value is left.
-fn next<V: Value>(found: &mut vec::IntoIter<Held>) -> V {
-    taken(found.next().expect("a program finds a value of each output"))
+fn next<V: Value>(found: &mut vec::IntoIter<ErasedValue>) -> V {
+    downcast_owned(found.next().expect("a program finds a value of each output"))
 }
 
 impl<V: Value, const N: usize> Outputs for [Lazy<V>; N] {
@@ -107,7 +107,7 @@ pub struct Program<V> {
     /// The requested results, before rewriting.
     pub(super) written: Vec<Arc<Node>>,
     /// The patterns of inputs and constants in the previous run, by slot. These patterns keep plans.
-    before: Mutex<BTreeMap<usize, Held>>,
+    before: Mutex<BTreeMap<usize, ErasedValue>>,
     reader: Reader<V>,
 }
 
@@ -148,7 +148,7 @@ pub fn compile_as_written<O: Outputs>(outputs: O) -> Result<Program<O::Values>> 
 }
 
 /// Computes the value of one node. Neither plans nor values are kept.
-pub(super) fn once(node: &Arc<Node>) -> Result<Held> {
+pub(super) fn once(node: &Arc<Node>) -> Result<ErasedValue> {
     let written = std::slice::from_ref(node);
     let plan = Plan::rewritten(written)?;
     let found = plan.run(plan.bound(Vec::new())?);
@@ -189,24 +189,24 @@ impl<V> Program<V> {
         // The returned values do not keep plans.
         let outputs = self.plan.outputs.iter().map(|&at| self.plan.steps[at].node.kind);
         let found = self.plan.run(slots).or_else(|error| self.plan.as_written(&self.written, feeds, error))?;
-        let found: Vec<Held> = outputs.zip(found).map(|(kind, value)| kind.forget(&value)).collect();
+        let found: Vec<ErasedValue> = outputs.zip(found).map(|(kind, value)| kind.forget(&value)).collect();
         Ok(self.read(found))
     }
 
     /// Returns the computed values in the form that the caller requested.
-    pub(super) fn read(&self, found: Vec<Held>) -> V {
+    pub(super) fn read(&self, found: Vec<ErasedValue>) -> V {
         (self.reader)(&mut found.into_iter())
     }
 
     /// Puts the values on patterns that keep plans. If a pattern equals the pattern of the previous run, the plans of
     /// that run are reused.
-    fn remember(&self, slots: &mut [Option<Held>]) {
+    fn remember(&self, slots: &mut [Option<ErasedValue>]) {
         let mut before = self.before.lock().unwrap_or_else(PoisonError::into_inner);
         for (at, slot) in slots.iter_mut().enumerate() {
             let Some(value) = slot else { continue };
             let kind = self.plan.steps[at].node.kind;
             let kept = kind.remember(value, before.get(&at));
-            before.extend(kind.by_pieces().map(|kind| (at, kind.pattern(&kept))));
+            before.extend(kind.by_chunks().map(|kind| (at, kind.pattern(&kept))));
             *slot = Some(kept);
         }
     }

@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use super::broadcast_operands::{BroadcastOperand, Nones, Side, unlike, without_entries};
 use super::columns::ByBytes;
-use super::node::{Body, Held, InPieces, Node};
+use super::node::{Body, ChunkedInput, ErasedValue, Node};
 use super::plan::Plan;
 use super::source::{Part, Source};
 use crate::base::error::Result;
 use crate::base::shape::Shape;
 use crate::element::{DType, Number};
 use crate::kernels::ordered::RankSearch;
-use crate::kernels::partial::{How, Partial};
+use crate::kernels::partial::{Partial, Reducer};
 use crate::kernels::stream::States;
 
 /// An owned reader of a tensor that is read in chunks.
@@ -57,7 +57,7 @@ impl Reader {
 
     /// Reads one partition, and passes its entries in chunks.
     pub fn read(&self, part: Part, take: &mut dyn FnMut(Rows) -> Result<()>) -> Result<()> {
-        self.source.share(part, &mut |value, hashes| {
+        self.source.read_part(part, &mut |value, hashes| {
             let (coords, values) = (self.kind.coords(&value)?, self.kind.values(&value).to_vec());
             take(Rows { coords, values, hashes })
         })
@@ -79,12 +79,12 @@ pub struct Query {
     /// then steps.
     steps: Vec<(Arc<Node>, Vec<usize>)>,
     has_unstored: bool,
-    header: Held,
+    header: ErasedValue,
     /// A chunk without entries, after all steps.
-    none: Held,
+    none: ErasedValue,
     /// The column functions of the reduced operand.
     folded: &'static dyn ByBytes,
-    how: How,
+    reducer: Reducer,
 }
 
 /// The result of a group.
@@ -109,7 +109,7 @@ impl Query {
     /// # Errors
     ///
     /// `Argument`: a step does not have exactly the entries that are read. Errors of the steps are also returned.
-    pub fn new(plan: &Plan, fold: usize, steps: &[usize], read: usize, sides: &[(usize, Held)]) -> Result<Self> {
+    pub fn new(plan: &Plan, fold: usize, steps: &[usize], read: usize, sides: &[(usize, ErasedValue)]) -> Result<Self> {
         let node = |at: usize| &plan.steps[at].node;
         let bytes =
             |at: usize| node(at).kind.by_bytes().ok_or_else(|| unlike("it is not a tensor of one element type"));
@@ -132,8 +132,8 @@ impl Query {
         let folded = bytes(*places.last().unwrap_or(&read))?;
         let kept = plan.view(fold).kept().ok_or_else(|| unlike("it is not a reduction"))?;
         let (shape, fold) = (source.shape().clone(), Arc::clone(node(fold)));
-        let how = how(&fold, &none, folded)?;
-        Ok(Query { fold, kept, shape, reader, sides, steps, has_unstored, header, none, folded, how })
+        let reducer = reducer(&fold, &none, folded)?;
+        Ok(Query { fold, kept, shape, reader, sides, steps, has_unstored, header, none, folded, reducer })
     }
 
     /// Returns the reader of the tensor that is read.
@@ -198,18 +198,18 @@ impl Query {
 
     /// Returns the accumulator without groups; `None` for a median.
     pub fn partial(&self) -> Option<Box<dyn Partial>> {
-        self.how.partial()
+        self.reducer.partial()
     }
 
     /// Returns the order of the values, if the reduction is a median.
     pub fn order(&self) -> Option<&dyn RankSearch> {
-        self.how.order()
+        self.reducer.order()
     }
 
     /// Returns the value of the reduction.
     ///
     /// `found` are all groups with entries, by coordinates in row-major order.
-    pub fn finish(&self, found: &[Found]) -> Result<Held> {
+    pub fn finish(&self, found: &[Found]) -> Result<ErasedValue> {
         let states: Vec<(u64, &[u8])> = found.iter().map(|group| (group.count, &group.state[..])).collect();
         self.finish_of(found, States::Found(&states))
     }
@@ -217,11 +217,11 @@ impl Query {
     /// Returns the value of the median, from the same groups as [`finish`](Self::finish).
     ///
     /// `keys` are the keys of the two middle values of each group; `None` if a group does not have a median.
-    pub fn finish_ranked(&self, found: &[Found], keys: &[Option<[u64; 2]>]) -> Result<Held> {
+    pub fn finish_ranked(&self, found: &[Found], keys: &[Option<[u64; 2]>]) -> Result<ErasedValue> {
         self.finish_of(found, States::Ranked(keys))
     }
 
-    fn finish_of(&self, found: &[Found], states: States<'_>) -> Result<Held> {
+    fn finish_of(&self, found: &[Found], states: States<'_>) -> Result<ErasedValue> {
         let mut coords = vec![vec![0; found.len()]; self.shape.rank()];
         for (at, &axis) in self.kept.iter().enumerate() {
             let of_axis = found.iter().map(|group| group.coords.get(at).copied().unwrap_or(u64::MAX));
@@ -238,11 +238,11 @@ impl Query {
 /// file.
 fn none_of(
     reader: &Reader,
-    header: &Held,
+    header: &ErasedValue,
     has_unstored: bool,
     steps: &[(Arc<Node>, Vec<usize>)],
     sides: &mut [BroadcastOperand],
-) -> Result<Held> {
+) -> Result<ErasedValue> {
     let mut values: Nones = vec![Some((reader.kind, reader.kind.piece(header, &[], has_unstored)?))];
     values.extend(sides.iter().map(|_| None));
     let steps = steps.iter().map(|(node, inputs)| (&**node, &inputs[..]));
@@ -251,23 +251,28 @@ fn none_of(
 }
 
 /// Runs some steps on chunks of their inputs.
-fn through(steps: &[(Arc<Node>, Vec<usize>)], mut values: Vec<Held>) -> Result<Held> {
+fn through(steps: &[(Arc<Node>, Vec<usize>)], mut values: Vec<ErasedValue>) -> Result<ErasedValue> {
     for (node, inputs) in steps {
-        let inputs: Vec<Held> = inputs.iter().map(|&input| Arc::clone(&values[input])).collect();
+        let inputs: Vec<ErasedValue> = inputs.iter().map(|&input| Arc::clone(&values[input])).collect();
         values.push(node.run(&inputs)?);
     }
     values.pop().ok_or_else(|| unlike("there is no value"))
 }
 
 /// Returns how a step reduces values.
-fn how(fold: &Node, none: &Held, kind: &dyn ByBytes) -> Result<How> {
+fn reducer(fold: &Node, none: &ErasedValue, kind: &dyn ByBytes) -> Result<Reducer> {
     let accumulator = fold.work().and_then(|work| work.accumulator).ok_or_else(|| unlike("it is not a reduction"))?;
     let implicit = (!fold.args().is_stored()).then(|| kind.fill_bytes(none));
     accumulator(fold.args(), implicit.as_deref()).ok_or_else(|| unlike("it is not a reduction"))
 }
 
-fn of_states(fold: &Node, pattern: &Held, none: &Held, states: States<'_>) -> Option<Result<Held>> {
-    let run = |_: std::ops::Range<usize>, _: &mut dyn FnMut(&Held)| Ok(());
-    let pieces = InPieces { states: Some(states), ..InPieces::of(pattern, none, &run) };
-    fold.work()?.from_pieces.as_ref()?(fold, &pieces)
+fn of_states(
+    fold: &Node,
+    pattern: &ErasedValue,
+    none: &ErasedValue,
+    states: States<'_>,
+) -> Option<Result<ErasedValue>> {
+    let run = |_: std::ops::Range<usize>, _: &mut dyn FnMut(&ErasedValue)| Ok(());
+    let pieces = ChunkedInput { states: Some(states), ..ChunkedInput::of(pattern, none, &run) };
+    fold.work()?.reduce_chunks.as_ref()?(fold, &pieces)
 }

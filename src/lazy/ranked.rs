@@ -2,9 +2,9 @@
 
 use super::Lazy;
 use super::call::{Arg, Call, Options};
-use super::node::{Made, known};
+use super::node::{StepImpl, downcast};
 use super::reductions::call_of;
-use super::steps::{LazyStored, Steps, family, found, found_both, made, operand};
+use super::steps::{LazyStored, Steps, family, found, found_both, operand, step_impl};
 use crate::element::Real;
 use crate::ops::{self, Nanmedian, op};
 use crate::pattern::Pattern;
@@ -40,33 +40,33 @@ impl<T: Real, X: Steps<Elem = T>> Lazy<X> {
 }
 
 /// Returns the implementation of `nanmedian_index`: the medians and their positions.
-fn medians_and_places<T: Real, X: Steps<Elem = T>>() -> Made {
-    made!((X::Of<T::Median>, X::Of<u64>), |node, inputs| {
+fn medians_and_places<T: Real, X: Steps<Elem = T>>() -> StepImpl {
+    step_impl!((X::Of<T::Median>, X::Of<u64>), |node, inputs| {
         let x = operand::<X>(node, &inputs[0]);
         found_both::<X, X, _, _>(ops::nanmedian_index(&x, Nanmedian::read(node.args())))
     })
 }
 
 /// Returns the elements of the largest values along an axis, as `topk` does.
-fn elements<T: Real, X: Steps<Elem = T>>() -> Made {
-    made!(X::Of<T>, |node, inputs| {
+fn elements<T: Real, X: Steps<Elem = T>>() -> StepImpl {
+    step_impl!(X::Of<T>, |node, inputs| {
         let (k, axis) = k_and_axis(node.args());
         found::<X, _>(ops::topk(&operand::<X>(node, &inputs[0]), k, axis))
     })
 }
 
 /// Returns the implementation of `topk`, with the implementations that gradients use.
-fn topk_step<T: Real, X: Steps<Elem = T>>() -> Made {
+fn topk_step<T: Real, X: Steps<Elem = T>>() -> StepImpl {
     let family = family!(
         T, [X: Steps]
         topk => elements::<F, X::Of<F>>(),
-        topk_backward => made!(X::Of<F>, |node, inputs| {
-            let (x, g) = (&operand::<X::Of<F>>(node, &inputs[0]), known::<X::Of<F>>(&inputs[1]));
+        topk_backward => step_impl!(X::Of<F>, |node, inputs| {
+            let (x, g) = (&operand::<X::Of<F>>(node, &inputs[0]), downcast::<X::Of<F>>(&inputs[1]));
             let (k, axis) = k_and_axis(node.args());
             found::<X::Of<F>, _>(ops::topk_backward(x, g, k, axis))
         }),
     );
-    Made { family, ..elements::<T, X>() }
+    StepImpl { family, ..elements::<T, X>() }
 }
 
 impl<P: Pattern, T: Real> LazyStored<P, T> {
@@ -99,9 +99,9 @@ impl<P: Pattern, T: Real> LazyStored<P, T> {
     #[track_caller]
     pub fn topk_index(&self, k: usize, axis: isize) -> Lazy<(Tensor<P, T>, Tensor<P, u64>)> {
         let call = along(&op::topk_index, Arg::Stored(0), Some(k), axis);
-        let run = made!((Tensor<P, T>, Tensor<P, u64>), |node, inputs| {
+        let run = step_impl!((Tensor<P, T>, Tensor<P, u64>), |node, inputs| {
             let (k, axis) = k_and_axis(node.args());
-            ops::topk_index(&known::<Tensor<P, T>>(&inputs[0]).stored(), k, axis)
+            ops::topk_index(&downcast::<Tensor<P, T>>(&inputs[0]).stored(), k, axis)
         });
         Lazy::step(call, [&self.x.node], run)
     }
@@ -112,8 +112,8 @@ impl<P: Pattern, T: Real> LazyStored<P, T> {
     #[track_caller]
     pub fn argsort(&self, axis: isize) -> Lazy<Tensor<P, u64>> {
         let call = along(&op::argsort, Arg::Stored(0), None, axis);
-        let run = made!(Tensor<P, u64>, |node, inputs| {
-            ops::argsort(&known::<Tensor<P, T>>(&inputs[0]).stored(), node.args().position("axis", -1))
+        let run = step_impl!(Tensor<P, u64>, |node, inputs| {
+            ops::argsort(&downcast::<Tensor<P, T>>(&inputs[0]).stored(), node.args().position("axis", -1))
         });
         Lazy::step(call, [&self.x.node], run)
     }

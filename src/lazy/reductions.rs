@@ -7,8 +7,8 @@ use ndarray::ArrayD;
 use super::Lazy;
 use super::call::{Arg, Call, Options};
 use super::kit::is;
-use super::node::{Held, Made, Node, known};
-use super::steps::{LazyStored, Steps, family, found, made, methods, operand};
+use super::node::{ErasedValue, Node, StepImpl, downcast};
+use super::steps::{LazyStored, Steps, family, found, methods, operand, step_impl};
 use crate::base::axes::Axes;
 use crate::base::error::Result;
 use crate::element::accumulator_bytes::values_of;
@@ -21,7 +21,7 @@ use crate::tensor::Tensor;
 
 /// Returns how a step reads an operand in chunks.
 pub(super) fn stream(node: &Node) -> Stream {
-    let op = node.op().filter(|_| node.work().is_some_and(|work| work.from_pieces.is_some()));
+    let op = node.op().filter(|_| node.work().is_some_and(|work| work.reduce_chunks.is_some()));
     op.map_or(Stream::Whole, |op| op.stream)
 }
 
@@ -70,32 +70,32 @@ macro_rules! reductions {
                     ops::$name(x, $(real(call, stringify!($q)),)? <$options>::read(call))
                 }
 
-                pub(in super::super) fn run<T: $bound, X: Steps<Elem = T>>() -> Made {
-                    Made {
-                        pieces: Some(|node: &Node, feed| {
+                pub(in super::super) fn run<T: $bound, X: Steps<Elem = T>>() -> StepImpl {
+                    StepImpl {
+                        reduce_chunks: Some(|node: &Node, feed| {
                             let reduced = X::in_chunks(feed, node.args().is_stored(), |x| of(x, node.args()))?;
-                            Some(found::<X, _>(reduced).map(|found| Arc::new(found) as Held))
+                            Some(found::<X, _>(reduced).map(|found| Arc::new(found) as ErasedValue))
                         }),
                         accumulator: accumulator!($stream T, $name, $options),
-                        ..made!(X::Of<result_of!($out T)>, |node, inputs| {
+                        ..step_impl!(X::Of<result_of!($out T)>, |node, inputs| {
                             found::<X, _>(of(&operand::<X>(node, &inputs[0]), node.args()))
                         })
                     }
                 }
 
-                $(pub(in super::super) fn back<T: Float, X: Steps<Elem = T>>() -> Made {
-                    made!(X::Of<T>, |node, inputs| {
-                        let (x, g, call) = (&operand::<X>(node, &inputs[0]), known::<X>(&inputs[1]), node.args());
+                $(pub(in super::super) fn back<T: Float, X: Steps<Elem = T>>() -> StepImpl {
+                    step_impl!(X::Of<T>, |node, inputs| {
+                        let (x, g, call) = (&operand::<X>(node, &inputs[0]), downcast::<X>(&inputs[1]), node.args());
                         found::<X, _>(ops::$backward(x, g, $(real(call, stringify!($given)),)? <$options>::read(call)))
                     })
                 })?
 
                 /// Returns the implementation with the implementations that gradients use, if there are any.
-                pub(in super::super) fn made<T: $bound, X: Steps<Elem = T>>() -> Made {
+                pub(in super::super) fn step_impl<T: $bound, X: Steps<Elem = T>>() -> StepImpl {
                     let family = None$(.or(
                         family!(T, [X: Steps] $name => run::<F, X::Of<F>>(), $backward => back::<F, X::Of<F>>())
                     ))?;
-                    Made { family, ..run::<T, X>() }
+                    StepImpl { family, ..run::<T, X>() }
                 }
             }
         )*}
@@ -108,7 +108,7 @@ macro_rules! reductions {
                 concat!("The step [`", stringify!($name), "`](crate::", stringify!($name), "()).") =>
                 $name(x $(, $q: f64)?, options: impl Into<$options>) [$bound] -> Lazy<X::Of<result_of!($out T)>> {
                     let call = call_of(&op::$name, &[Arg::Input(0) $(, Arg::Real($q))?], &options.into());
-                    Lazy::step(call, [&x.node], runs::$name::made::<T, X>())
+                    Lazy::step(call, [&x.node], runs::$name::step_impl::<T, X>())
                 }
             )*}
         }
@@ -121,7 +121,7 @@ macro_rules! reductions {
                 concat!("The step [`", stringify!($name), "`](crate::", stringify!($name), "()).") =>
                 $name(x $(, $q: f64)?, options: impl Into<$options>) [$bound] -> Lazy<Tensor<P, result_of!($out T)>> {
                     let call = call_of(&op::$name, &[Arg::Stored(0) $(, Arg::Real($q))?], &options.into());
-                    Lazy::step(call, [&x.x.node], runs::$name::made::<T, Tensor<P, T>>())
+                    Lazy::step(call, [&x.x.node], runs::$name::step_impl::<T, Tensor<P, T>>())
                 }
             )*}
         }
@@ -151,8 +151,8 @@ impl<T: Element, X: Steps<Elem = T>> Lazy<X> {
     #[track_caller]
     pub fn any_gradient<G: Float>(&self, upstream: &Lazy<X::Of<G>>, axes: impl Into<Axes>) -> Lazy<X::Of<G>> {
         let call = call_of(&op::any_backward, &[Arg::Input(0), Arg::Input(1)], &axes.into());
-        let run = made!(X::Of<G>, |node, inputs| {
-            let (x, g) = (known::<X>(&inputs[0]), known::<X::Of<G>>(&inputs[1]));
+        let run = step_impl!(X::Of<G>, |node, inputs| {
+            let (x, g) = (downcast::<X>(&inputs[0]), downcast::<X::Of<G>>(&inputs[1]));
             ops::any_backward(x, g, node.args().axes()).map(X::reduced)
         });
         Lazy::step(call, [&self.node, &upstream.node], run)
@@ -160,7 +160,7 @@ impl<T: Element, X: Steps<Elem = T>> Lazy<X> {
 }
 
 /// Returns the implementation of an operation that many gradients use.
-pub(super) fn made<T, X>(call: &Call, inputs: &[Arc<Node>]) -> Option<Made>
+pub(super) fn find_impl<T, X>(call: &Call, inputs: &[Arc<Node>]) -> Option<StepImpl>
 where
     T: Float + Numeric + RealNumber,
     X: Steps<Elem = T, Of<T> = X>,
@@ -168,8 +168,8 @@ where
     match call.op {
         op if op.is(&op::any_backward) => match inputs.get(1)? {
             g if is::<X>(g) => Some(runs::any::back::<T, X>()),
-            g if is::<ArrayD<T>>(g) => Some(made!(X, |node, inputs| {
-                let (x, g) = (known::<X>(&inputs[0]).erased(), known::<ArrayD<T>>(&inputs[1]));
+            g if is::<ArrayD<T>>(g) => Some(step_impl!(X, |node, inputs| {
+                let (x, g) = (downcast::<X>(&inputs[0]).erased(), downcast::<ArrayD<T>>(&inputs[1]));
                 found::<X, _>(ops::any_backward(&x, g, node.args().axes()))
             })),
             _ => None,

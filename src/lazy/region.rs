@@ -6,8 +6,8 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::broadcast_operands::{BroadcastOperand, Nones, has_entries_of, without_entries};
-use super::node::{Held, InPieces, Node};
-use super::value::{ByPieces, Chunked, ValueWriter};
+use super::node::{ChunkedInput, ErasedValue, Node};
+use super::value::{ByChunks, Chunked, ValueWriter};
 use crate::base::error::Result;
 use crate::base::recycle;
 use crate::base::threads;
@@ -53,7 +53,7 @@ struct Member {
 
 /// The pattern that the inputs of a run share, and the broadcast operands.
 struct Setting {
-    pattern: Held,
+    pattern: ErasedValue,
     count: usize,
     sides: Vec<BroadcastOperand>,
 }
@@ -63,7 +63,7 @@ struct RegionInputs<'a> {
     pieces: Vec<Box<dyn Chunked + 'a>>,
     count: usize,
     /// The pattern of the previous chunk, which most chunks share.
-    stencil: Mutex<Option<Held>>,
+    stencil: Mutex<Option<ErasedValue>>,
 }
 
 impl Region {
@@ -74,8 +74,8 @@ impl Region {
         let (mut inputs, mut sides) = (BTreeMap::new(), BTreeMap::new());
         for step in &steps {
             for (at, node) in step.inputs.iter().zip(&step.node.inputs).filter(|(at, _)| !own.contains(at)) {
-                let given = if step.sides.contains(at) { &mut sides } else { &mut inputs };
-                given.insert(*at, Arc::clone(node));
+                let target = if step.sides.contains(at) { &mut sides } else { &mut inputs };
+                target.insert(*at, Arc::clone(node));
             }
         }
         let inputs: Vec<(usize, Arc<Node>)> = inputs.into_iter().collect();
@@ -108,11 +108,11 @@ impl Region {
     /// and its inputs.
     fn through(
         &self,
-        mut values: Vec<Option<Held>>,
-        mut see: impl FnMut(&Member, &Held, &[Held]),
-    ) -> Result<Vec<Option<Held>>> {
+        mut values: Vec<Option<ErasedValue>>,
+        mut see: impl FnMut(&Member, &ErasedValue, &[ErasedValue]),
+    ) -> Result<Vec<Option<ErasedValue>>> {
         for step in &self.steps {
-            let inputs: Vec<Held> = step.inputs.iter().filter_map(|&value| values[value].clone()).collect();
+            let inputs: Vec<ErasedValue> = step.inputs.iter().filter_map(|&value| values[value].clone()).collect();
             let found = step.node.run(&inputs)?;
             see(step, &found, &inputs);
             values.push(Some(found));
@@ -123,7 +123,7 @@ impl Region {
     }
 
     /// Releases the memory of a value for a later value.
-    fn recycle(&self, value: usize, held: Option<Held>) {
+    fn recycle(&self, value: usize, held: Option<ErasedValue>) {
         if let (Some(kind), Some(held)) = (self.kind(value), held) {
             kind.recycle(held);
         }
@@ -131,7 +131,7 @@ impl Region {
 
     /// Computes the outputs into their slots. Returns the steps with broadcast operands that have other entries than
     /// planned.
-    pub(super) fn run(&self, slots: &mut [Option<Held>]) -> Result<BTreeSet<u64>> {
+    pub(super) fn run(&self, slots: &mut [Option<ErasedValue>]) -> Result<BTreeSet<u64>> {
         let mut apart = BTreeSet::new();
         if self.steps().all(|at| slots[at].is_some()) {
             return Ok(apart);
@@ -143,12 +143,12 @@ impl Region {
             slots[*at] = Some(value);
             return Ok(apart);
         }
-        let found = match setting.map(|setting| self.by_pieces(slots, &setting)) {
+        let found = match setting.map(|setting| self.by_chunks(slots, &setting)) {
             Some(Ok(Some(found))) => found,
             // A run on entire values reports the position of an element without a result.
             _ => {
-                let given = self.inputs.iter().chain(&self.sides).map(|(at, _)| slots[*at].clone()).collect();
-                let values = self.through(given, |step, found, inputs| {
+                let run_inputs = self.inputs.iter().chain(&self.sides).map(|(at, _)| slots[*at].clone()).collect();
+                let values = self.through(run_inputs, |step, found, inputs| {
                     let is_apart = step.whole.is_some_and(|at| !has_entries_of(&step.node, found, at, inputs));
                     apart.extend(is_apart.then_some(step.node.id));
                 })?;
@@ -164,9 +164,9 @@ impl Region {
     }
 
     /// Returns the setting, if there are enough entries for chunks, and all steps have exactly these entries.
-    fn setting(&self, slots: &[Option<Held>]) -> Option<Setting> {
+    fn setting(&self, slots: &[Option<ErasedValue>]) -> Option<Setting> {
         let (at, first) = self.inputs.first()?;
-        let (kind, value) = (first.kind.by_pieces()?, slots[*at].as_ref()?);
+        let (kind, value) = (first.kind.by_chunks()?, slots[*at].as_ref()?);
         let count = kind.count(value);
         if count <= PIECE {
             return None;
@@ -176,18 +176,23 @@ impl Region {
     }
 
     /// Returns the broadcast operands, if each step has exactly the entries of the inputs.
-    fn fitting(&self, slots: &[Option<Held>], first: &Node, value: &Held) -> Option<Vec<BroadcastOperand>> {
+    fn fitting(
+        &self,
+        slots: &[Option<ErasedValue>],
+        first: &Node,
+        value: &ErasedValue,
+    ) -> Option<Vec<BroadcastOperand>> {
         let side = |(at, node): &(usize, Arc<Node>)| BroadcastOperand::new(node, slots[*at].as_ref()?).ok();
         let mut sides = self.sides.iter().map(side).collect::<Option<Vec<_>>>()?;
         let mut stencil = None;
         let none = |(at, node): &(usize, Arc<Node>)| {
-            let none = node.kind.by_pieces()?.pieces(slots[*at].as_ref()?)?.piece(0..0, &mut stencil).ok()?;
+            let none = node.kind.by_chunks()?.pieces(slots[*at].as_ref()?)?.piece(0..0, &mut stencil).ok()?;
             Some(Some((node.kind.by_bytes()?, none)))
         };
         let mut values = self.inputs.iter().map(none).collect::<Option<Nones>>()?;
         values.extend(sides.iter().map(|_| None));
         let shape = first.kind.shape(value);
-        let has_unstored = shape.wide_size() > first.kind.by_pieces()?.count(value) as u128;
+        let has_unstored = shape.wide_size() > first.kind.by_chunks()?.count(value) as u128;
         let steps = self.steps.iter().map(|step| (&*step.node, &step.inputs[..]));
         without_entries(steps, values, (self.inputs.len(), &mut sides), (&shape, has_unstored)).ok()?;
         Some(sides)
@@ -197,12 +202,12 @@ impl Region {
     ///
     /// Returns `None` if the reduction needs the entire operand, or if an element does not have a result. A run on the
     /// entire operand then reports the position.
-    fn reduced(&self, node: &Node, slots: &[Option<Held>], setting: &Setting) -> Option<Held> {
-        let given = self.given(slots, setting)?;
+    fn reduced(&self, node: &Node, slots: &[Option<ErasedValue>], setting: &Setting) -> Option<ErasedValue> {
+        let run_inputs = self.run_inputs(slots, setting)?;
         let &[(value, _)] = &self.outputs[..] else { return None };
-        let operand = |entries: Range<usize>| self.values(&given, entries).map(|mut values| values[value].take());
+        let operand = |entries: Range<usize>| self.values(&run_inputs, entries).map(|mut values| values[value].take());
         let none = operand(0..0).ok()??;
-        let run = |entries: Range<usize>, take: &mut dyn FnMut(&Held)| {
+        let run = |entries: Range<usize>, take: &mut dyn FnMut(&ErasedValue)| {
             let mut pieces = pieces_of(entries);
             recycle::within(|| {
                 pieces.try_for_each(|piece| {
@@ -214,31 +219,31 @@ impl Region {
             })
         };
         let picoseconds = PICOSECONDS * self.steps.len();
-        let from_pieces = node.work()?.from_pieces.as_ref()?;
-        let operand = InPieces { picoseconds, ..InPieces::of(&setting.pattern, &none, &run) };
-        recycle::within(|| from_pieces(node, &operand))?.ok()
+        let reduce_chunks = node.work()?.reduce_chunks.as_ref()?;
+        let operand = ChunkedInput { picoseconds, ..ChunkedInput::of(&setting.pattern, &none, &run) };
+        recycle::within(|| reduce_chunks(node, &operand))?.ok()
     }
 
     /// Computes the outputs in chunks; `None` if an input does not support chunks.
-    fn by_pieces(&self, slots: &[Option<Held>], setting: &Setting) -> Result<Option<Vec<Option<Held>>>> {
-        let Some(given) = self.given(slots, setting) else { return Ok(None) };
-        let none = self.values(&given, 0..0)?;
+    fn by_chunks(&self, slots: &[Option<ErasedValue>], setting: &Setting) -> Result<Option<Vec<Option<ErasedValue>>>> {
+        let Some(run_inputs) = self.run_inputs(slots, setting) else { return Ok(None) };
+        let none = self.values(&run_inputs, 0..0)?;
         let gather = |(value, _): &(usize, usize)| match (self.kind(*value), &none[*value]) {
-            (Some(kind), Some(piece)) => kind.gather(given.count, piece).map(Some),
+            (Some(kind), Some(piece)) => kind.gather(run_inputs.count, piece).map(Some),
             _ => Ok(None),
         };
         let gathered = self.outputs.iter().map(gather).collect::<Result<Option<Vec<_>>>>()?;
         let Some(mut gathered) = gathered else { return Ok(None) };
-        let ends = threads::map_parts(given.count, PICOSECONDS * self.steps.len(), 0, |part| part.end);
+        let ends = threads::map_parts(run_inputs.count, PICOSECONDS * self.steps.len(), 0, |part| part.end);
         let parts = transposed(gathered.iter_mut().map(|gathered| gathered.parts(&ends)).collect());
         let starts = std::iter::once(0).chain(ends.iter().copied());
         let work = starts.zip(&ends).map(|(start, &end)| start..end).zip(parts).collect();
         let done = threads::map_each(
             work,
-            given.count,
+            run_inputs.count,
             || (),
             |(), (range, mut outputs)| {
-                recycle::within(|| pieces_of(range).try_for_each(|piece| self.piece(&given, piece, &mut outputs)))
+                recycle::within(|| pieces_of(range).try_for_each(|piece| self.piece(&run_inputs, piece, &mut outputs)))
             },
         );
         done.into_iter().collect::<Result<()>>()?;
@@ -246,37 +251,37 @@ impl Region {
     }
 
     /// Returns the inputs, and the elements of the broadcast operands at their entries.
-    fn given<'a>(&self, slots: &'a [Option<Held>], setting: &'a Setting) -> Option<RegionInputs<'a>> {
-        let piece = |(at, node): &(usize, Arc<Node>)| node.kind.by_pieces()?.pieces(slots[*at].as_ref()?);
+    fn run_inputs<'a>(&self, slots: &'a [Option<ErasedValue>], setting: &'a Setting) -> Option<RegionInputs<'a>> {
+        let piece = |(at, node): &(usize, Arc<Node>)| node.kind.by_chunks()?.pieces(slots[*at].as_ref()?);
         let beside = |((_, node), side): (&(usize, Arc<Node>), &'a BroadcastOperand)| {
-            node.kind.by_pieces()?.beside(&side.value, &setting.pattern, side.none.as_ref()?).ok()?
+            node.kind.by_chunks()?.beside(&side.value, &setting.pattern, side.none.as_ref()?).ok()?
         };
         let pieces = self.inputs.iter().map(piece).chain(self.sides.iter().zip(&setting.sides).map(beside));
         Some(RegionInputs { pieces: pieces.collect::<Option<_>>()?, count: setting.count, stencil: Mutex::default() })
     }
 
     /// Returns the chunk functions of the value of a step.
-    fn kind(&self, value: usize) -> Option<&'static dyn ByPieces> {
-        self.steps.get(value.checked_sub(self.inputs.len() + self.sides.len())?)?.node.kind.by_pieces()
+    fn kind(&self, value: usize) -> Option<&'static dyn ByChunks> {
+        self.steps.get(value.checked_sub(self.inputs.len() + self.sides.len())?)?.node.kind.by_chunks()
     }
 
     /// Returns the values of a range of entries that are still needed after the last step.
-    fn values(&self, given: &RegionInputs<'_>, range: Range<usize>) -> Result<Vec<Option<Held>>> {
-        let mut stencil = given.stencil.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let inputs = given.pieces.iter().map(|pieces| pieces.piece(range.clone(), &mut stencil).map(Some));
+    fn values(&self, run_inputs: &RegionInputs<'_>, range: Range<usize>) -> Result<Vec<Option<ErasedValue>>> {
+        let mut stencil = run_inputs.stencil.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let inputs = run_inputs.pieces.iter().map(|pieces| pieces.piece(range.clone(), &mut stencil).map(Some));
         let inputs = inputs.collect::<Result<_>>()?;
-        *given.stencil.lock().unwrap_or_else(PoisonError::into_inner) = stencil;
+        *run_inputs.stencil.lock().unwrap_or_else(PoisonError::into_inner) = stencil;
         self.through(inputs, |_, _, _| ())
     }
 
     /// Computes a range of entries through all steps, and writes the outputs.
     fn piece(
         &self,
-        given: &RegionInputs<'_>,
+        run_inputs: &RegionInputs<'_>,
         range: Range<usize>,
         outputs: &mut [Box<dyn ValueWriter + '_>],
     ) -> Result<()> {
-        let mut values = self.values(given, range)?;
+        let mut values = self.values(run_inputs, range)?;
         for (output, (value, _)) in outputs.iter_mut().zip(&self.outputs) {
             let found = values[*value].take();
             found.iter().for_each(|value| output.put(value));

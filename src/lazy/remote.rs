@@ -10,7 +10,7 @@ use super::Lazy;
 use super::broadcast_operands::unlike;
 use super::call::{Arg, Call, Options};
 use super::columns::{ByBytes, TensorBytes};
-use super::node::{Accumulator, Body, Held};
+use super::node::{Accumulator, Body, ErasedValue};
 use super::query::{Query, Reader};
 use super::reductions::accumulator;
 use super::value::Value;
@@ -20,7 +20,7 @@ use crate::base::error::Result;
 use crate::base::index::Index;
 use crate::element::accumulator_bytes::{bytes_of, values_of};
 use crate::element::{DType, Element, Float, Number, Real, Ring};
-use crate::kernels::partial::How;
+use crate::kernels::partial::Reducer;
 use crate::ops::{Nanmedian, Norm, OpSpec, accumulators, op};
 use crate::pattern::CooPattern;
 use crate::tensor::coo::CooTensor;
@@ -134,7 +134,7 @@ impl Reader {
     /// Returns a tensor of rank 1 with these values, given as bytes.
     ///
     /// If `has_unstored`, one more position holds the fill.
-    pub fn piece(&self, values: &[u8], has_unstored: bool) -> Result<Held> {
+    pub fn piece(&self, values: &[u8], has_unstored: bool) -> Result<ErasedValue> {
         self.kind().piece(&self.source().none()?, values, has_unstored)
     }
 }
@@ -151,7 +151,7 @@ pub fn value_bytes<T: Element, I: Index>(x: &CooTensor<T, I>) -> Vec<u8> {
 /// # Errors
 ///
 /// `Argument`: the bytes are not elements of this type.
-pub fn piece<T: Element>(fill: &[u8], values: &[u8], has_unstored: bool) -> Result<Held> {
+pub fn piece<T: Element>(fill: &[u8], values: &[u8], has_unstored: bool) -> Result<ErasedValue> {
     let kind = TensorBytes::<CooPattern<u64>, T>(PhantomData);
     kind.piece(&kind.filled(fill)?, values, has_unstored)
 }
@@ -164,18 +164,18 @@ macro_rules! accumulators {
     )*) => {
         impl Folding {
             /// Returns how elements of any type are reduced; `None` for other reductions.
-            pub fn of_any<T: Ring>(&self, fill: T) -> Option<How> {
-                self.how(fill, &[$((&op::$name, accumulator!(@any $bound $stream T, $name, $options))),*])
+            pub fn of_any<T: Ring>(&self, fill: T) -> Option<Reducer> {
+                self.reducer(fill, &[$((&op::$name, accumulator!(@any $bound $stream T, $name, $options))),*])
             }
 
             /// Returns how ordered elements are reduced; `None` for other reductions.
-            pub fn of_real<T: Real>(&self, fill: T) -> Option<How> {
-                self.how(fill, &[$((&op::$name, accumulator!(@real $bound $stream T, $name, $options))),*])
+            pub fn of_real<T: Real>(&self, fill: T) -> Option<Reducer> {
+                self.reducer(fill, &[$((&op::$name, accumulator!(@real $bound $stream T, $name, $options))),*])
             }
 
             /// Returns how floats are reduced; `None` for other reductions.
-            pub fn of_float<T: Float>(&self, fill: T) -> Option<How> {
-                self.how(fill, &[$((&op::$name, accumulator!(@float $bound $stream T, $name, $options))),*])
+            pub fn of_float<T: Float>(&self, fill: T) -> Option<Reducer> {
+                self.reducer(fill, &[$((&op::$name, accumulator!(@float $bound $stream T, $name, $options))),*])
             }
         }
     };
@@ -185,7 +185,7 @@ crate::__folds! { (accumulators) }
 
 impl Folding {
     /// Returns how elements are reduced, from the accumulators of reductions.
-    fn how<T: Element>(&self, fill: T, rows: &[(&'static OpSpec, Option<Accumulator>)]) -> Option<How> {
+    fn reducer<T: Element>(&self, fill: T, rows: &[(&'static OpSpec, Option<Accumulator>)]) -> Option<Reducer> {
         let call = self.call()?;
         let (_, accumulator) = rows.iter().find(|(op, _)| call.op.is(op))?;
         // Unstored positions of stored entries do not count.

@@ -2,8 +2,8 @@
 
 use super::Lazy;
 use super::call::{Arg, Call};
-use super::node::{Made, known};
-use super::steps::{family, made};
+use super::node::{StepImpl, downcast};
+use super::steps::{family, step_impl};
 use crate::base::error::Result;
 use crate::base::index::Index;
 use crate::base::shape::Shape;
@@ -71,10 +71,10 @@ impl<P: Reshapes, T: Element> Lazy<Tensor<P, T>> {
 }
 
 /// Returns the implementation of `reshape` and `reshape_as`, with the implementations that gradients use.
-fn reshaped<P: Reshapes, T: Element>() -> Made {
-    let run = made!(Tensor<P, T>, |node, inputs| {
-        let like = inputs.get(1).map(|like| known::<Tensor<P, T>>(like).shape().clone());
-        P::reshaped(known::<Tensor<P, T>>(&inputs[0]), like.unwrap_or_else(|| node.args().shape()))
+fn reshaped<P: Reshapes, T: Element>() -> StepImpl {
+    let run = step_impl!(Tensor<P, T>, |node, inputs| {
+        let like = inputs.get(1).map(|like| downcast::<Tensor<P, T>>(like).shape().clone());
+        P::reshaped(downcast::<Tensor<P, T>>(&inputs[0]), like.unwrap_or_else(|| node.args().shape()))
     });
-    Made { family: family!(T, [P: Reshapes] reshape_as => reshaped::<P, F>()), ..run }
+    StepImpl { family: family!(T, [P: Reshapes] reshape_as => reshaped::<P, F>()), ..run }
 }

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use ndarray::SliceInfoElem;
 
 use super::call::{Arg, Call};
+use super::input_ranges::of_wholes;
 use super::node::{Body, Form, Node, Work, reachable};
-use super::shares::of_wholes;
 use super::slices::{ALL, moved, slice_of, sliced};
 use super::steps::takes_chunks;
 use super::{lengths, scan};
@@ -59,7 +59,7 @@ fn once(results: &[Arc<Node>]) -> Rewritten {
 
 /// The positions of a result that later steps need.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Wanted {
+enum Needed {
     Whole,
     /// The positions that a slice selects, by the number of the slice.
     Part(u64),
@@ -67,25 +67,25 @@ enum Wanted {
 
 /// Returns the elementwise steps and read tensors whose values are needed only in one slice, with that slice.
 fn cuts(results: &[Arc<Node>], nodes: &[Arc<Node>], slices: &BTreeMap<u64, &Arc<Node>>) -> BTreeMap<u64, u64> {
-    let mut wanted: BTreeMap<u64, Wanted> = results.iter().map(|node| (node.id, Wanted::Whole)).collect();
+    let mut needed: BTreeMap<u64, Needed> = results.iter().map(|node| (node.id, Needed::Whole)).collect();
     let mut cuts = BTreeMap::new();
     for node in nodes.iter().rev().filter(|node| !node.is_kept()) {
-        let mut asked = Wanted::Whole;
-        if let Some(&Wanted::Part(slice)) = wanted.get(&node.id)
+        let mut needed_input = Needed::Whole;
+        if let Some(&Needed::Part(slice)) = needed.get(&node.id)
             && (is_each(node) || is_read_in_part(node, slices.get(&slice).copied()))
         {
             cuts.insert(node.id, slice);
-            asked = Wanted::Part(slice);
+            needed_input = Needed::Part(slice);
         } else if node.is_slice() {
-            asked = Wanted::Part(node.id);
+            needed_input = Needed::Part(node.id);
         }
         for input in &node.inputs {
             // If lengths broadcast, the input needs another slice, which moves further in the next round.
-            let is_alike = input.shape == node.shape || asked == Wanted::Part(node.id);
-            let asked = if is_alike { asked } else { Wanted::Whole };
-            let of = wanted.entry(input.id).or_insert(asked);
-            if *of != asked {
-                *of = Wanted::Whole;
+            let is_alike = input.shape == node.shape || needed_input == Needed::Part(node.id);
+            let needed_input = if is_alike { needed_input } else { Needed::Whole };
+            let of = needed.entry(input.id).or_insert(needed_input);
+            if *of != needed_input {
+                *of = Needed::Whole;
             }
         }
     }
@@ -108,7 +108,7 @@ fn is_each(node: &Node) -> bool {
         Form::EachOfFirst => input == shape,
         _ => false,
     };
-    let is_alike = |input: &Arc<Node>| input.kind.by_pieces().is_some() && input.shape.as_ref().is_some_and(fits);
+    let is_alike = |input: &Arc<Node>| input.kind.by_chunks().is_some() && input.shape.as_ref().is_some_and(fits);
     !node.inputs.is_empty() && node.inputs.iter().all(is_alike) && !decides_by_all(node)
 }
 

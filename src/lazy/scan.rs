@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ndarray::SliceInfoElem;
 
-use super::node::{Body, Held, Node};
+use super::node::{Body, ErasedValue, Node};
 use super::slices::{ALL, moved, slice_of, sliced};
 use super::source::{Bins, PartitionRequest, Source, whole};
 use crate::base::error::Result;
@@ -115,11 +115,11 @@ impl Source for SourceBox {
         (self.of.about() as f64 * (own / all)) as u64
     }
 
-    fn read(&self, part: Option<(usize, Range<usize>)>) -> Result<Held> {
+    fn read(&self, part: Option<(usize, Range<usize>)>) -> Result<ErasedValue> {
         self.of.read_box(&self.within(part))
     }
 
-    fn read_box(&self, ranges: &[Range<usize>]) -> Result<Held> {
+    fn read_box(&self, ranges: &[Range<usize>]) -> Result<ErasedValue> {
         self.of.read_box(&self.shifted(ranges))
     }
 

@@ -7,8 +7,8 @@ use ndarray::ArrayD;
 
 use super::Lazy;
 use super::call::{Arg, Call, Typed};
-use super::node::{Form, Held, Made, Node, known};
-use super::steps::{LazyStored, Steps, made, operand};
+use super::node::{ErasedValue, Form, Node, StepImpl, downcast};
+use super::steps::{LazyStored, Steps, operand, step_impl};
 use super::text::text_of_list;
 use crate::CooTensor;
 use crate::base::error::{Error, Result};
@@ -71,9 +71,9 @@ impl<P: Pattern, T: Element> Lazy<Tensor<P, T>> {
         let (own, test) = (Arg::own(), Arc::new(test));
         let (call, used) = (Call::of(op, [Arg::Input(0), own.clone()]), Arc::clone(&test));
         let shape = |[x]: [&Shape; 1]| Ok(Some(x.clone()));
-        let step = Lazy::own_step(op.name, call, [&self.node], shape, move |inputs| keep(known(&inputs[0]), &used));
+        let step = Lazy::own_step(op.name, call, [&self.node], shape, move |inputs| keep(downcast(&inputs[0]), &used));
         step.with_work(|work| work.form = Form::Own)
-            .with_gradient(backward, own, move |inputs| back(known(&inputs[0]), known(&inputs[1]), &test))
+            .with_gradient(backward, own, move |inputs| back(downcast(&inputs[0]), downcast(&inputs[1]), &test))
     }
 
     /// Returns the coordinates of the elements that are not zero, one row per element.
@@ -90,7 +90,7 @@ impl<P: Pattern, T: Element> Lazy<Tensor<P, T>> {
     /// ```
     #[track_caller]
     pub fn nonzero(&self) -> Lazy<ArrayD<u64>> {
-        let run = made!(ArrayD<u64>, |_, inputs| rows_of(known::<Tensor<P, T>>(&inputs[0])));
+        let run = step_impl!(ArrayD<u64>, |_, inputs| rows_of(downcast::<Tensor<P, T>>(&inputs[0])));
         Lazy::step(Call::of(&op::nonzero, [Arg::Input(0)]), [&self.node], run)
     }
 
@@ -111,12 +111,12 @@ impl<P: Pattern, T: Element> Lazy<Tensor<P, T>> {
         let (positions, values): (Vec<Arg>, Vec<T>) = entries.unzip();
         let values = Arg::Typed(Arc::new(InsertedValues(values)));
         let call = Call::of(&op::with_entries, [Arg::Input(0), Arg::List(positions), values]);
-        let run = made!(Tensor<P, T>, |node, inputs| {
+        let run = step_impl!(Tensor<P, T>, |node, inputs| {
             let call = node.args();
             let Arg::List(positions) = call.named("indices") else { return Err(Error::NoTensor) };
             let values = &call.data::<InsertedValues<T>>("values").expect("values of this type").0;
             let positions = positions.iter().map(|at| at.as_counts());
-            known::<Tensor<P, T>>(&inputs[0]).with_entries(positions.zip(values.iter().copied()))
+            downcast::<Tensor<P, T>>(&inputs[0]).with_entries(positions.zip(values.iter().copied()))
         });
         Lazy::step(call, [&self.node], run)
     }
@@ -136,8 +136,8 @@ impl<P: Pattern, T: Element> Lazy<Tensor<P, T>> {
     #[track_caller]
     pub fn diag(&self, offset: isize) -> Self {
         let call = Call::of(&op::diag, [Arg::Input(0), Arg::Integer(offset as i128)]);
-        let run = made!(Tensor<P, T>, |node, inputs| {
-            ops::diagonal_of(known::<Tensor<P, T>>(&inputs[0]), node.args().position("offset", 0))
+        let run = step_impl!(Tensor<P, T>, |node, inputs| {
+            ops::diagonal_of(downcast::<Tensor<P, T>>(&inputs[0]), node.args().position("offset", 0))
         });
         Lazy::step(call, [&self.node], run)
     }
@@ -172,8 +172,8 @@ fn rows_of<P: Pattern, T: Element>(x: &Tensor<P, T>) -> Result<ArrayD<u64>> {
 }
 
 /// Returns the implementation of `unique`.
-fn counted<X: Steps<Elem: Real>>() -> Made {
-    made!((ArrayD<X::Elem>, ArrayD<u64>), |node, inputs| {
+fn counted<X: Steps<Elem: Real>>() -> StepImpl {
+    step_impl!((ArrayD<X::Elem>, ArrayD<u64>), |node, inputs| {
         let (values, counts) = ops::unique(&operand::<X>(node, &inputs[0]))?;
         let shape = Shape::from([values.len()]);
         Ok((dense_array(&shape, values), dense_array(&shape, counts)))
@@ -221,7 +221,7 @@ fn tolerance_of(node: &Node) -> Tolerance {
 }
 
 /// The right operand of a comparison in a run: a value of the same type.
-struct Compared<'a>(&'a Node, &'a [Held]);
+struct Compared<'a>(&'a Node, &'a [ErasedValue]);
 
 impl<X: Steps> Partner<X> for Compared<'_> {
     type Elem = X::Elem;
@@ -233,9 +233,9 @@ impl<X: Steps> Partner<X> for Compared<'_> {
 }
 
 /// Returns the implementation of `allclose`: a tensor of rank 0.
-fn compared<X: Steps<Elem: Magnitude>>() -> Made {
-    made!(CooTensor<bool>, |node, inputs| {
-        let is_close = ops::allclose(known::<X>(&inputs[0]), Compared(node, inputs), tolerance_of(node));
+fn compared<X: Steps<Elem: Magnitude>>() -> StepImpl {
+    step_impl!(CooTensor<bool>, |node, inputs| {
+        let is_close = ops::allclose(downcast::<X>(&inputs[0]), Compared(node, inputs), tolerance_of(node));
         CooTensor::full([0; 0], is_close?)
     })
 }

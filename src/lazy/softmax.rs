@@ -4,8 +4,8 @@ use ndarray::ArrayD;
 
 use super::Lazy;
 use super::call::{Arg, Call};
-use super::node::{Made, known};
-use super::steps::{LazyStored, Steps, family, found, made, methods, operand};
+use super::node::{StepImpl, downcast};
+use super::steps::{LazyStored, Steps, family, found, methods, operand, step_impl};
 use crate::base::axes::Axes;
 use crate::element::Float;
 use crate::ops::{self, OpSpec, op};
@@ -13,8 +13,8 @@ use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 
 /// Returns the implementation of a softmax of arrays, or of stored entries.
-fn run<X: Steps<Elem: Float>>() -> Made {
-    made!(X::Of<X::Elem>, |node, inputs| {
+fn run<X: Steps<Elem: Float>>() -> StepImpl {
+    step_impl!(X::Of<X::Elem>, |node, inputs| {
         let (x, axes) = (&operand::<X>(node, &inputs[0]), node.args().axes());
         let is_log = node.args().op.is(&op::log_softmax);
         found::<X, _>(if is_log { ops::log_softmax(x, axes) } else { ops::softmax(x, axes) })
@@ -22,9 +22,9 @@ fn run<X: Steps<Elem: Float>>() -> Made {
 }
 
 /// Returns the implementation of the gradient of [`run`].
-fn back<X: Steps<Elem: Float>>() -> Made {
-    made!(X::Of<X::Elem>, |node, inputs| {
-        let (x, g, axes) = (&operand::<X>(node, &inputs[0]), known::<X>(&inputs[1]), node.args().axes());
+fn back<X: Steps<Elem: Float>>() -> StepImpl {
+    step_impl!(X::Of<X::Elem>, |node, inputs| {
+        let (x, g, axes) = (&operand::<X>(node, &inputs[0]), downcast::<X>(&inputs[1]), node.args().axes());
         let is_log = node.args().op.is(&op::log_softmax_backward);
         found::<X, _>(if is_log { ops::log_softmax_backward(x, g, axes) } else { ops::softmax_backward(x, g, axes) })
     })
@@ -40,7 +40,7 @@ fn step<X: Steps<Elem: Float>>(op: &'static OpSpec, x: &Lazy<X>, of: Arg, axes: 
         softmax_backward => back::<X::Of<F>>(),
         log_softmax_backward => back::<X::Of<F>>(),
     );
-    Lazy::step(Call::of(op, [of, Arg::Axes(axes)]), [&x.node], Made { family, ..run::<X>() })
+    Lazy::step(Call::of(op, [of, Arg::Axes(axes)]), [&x.node], StepImpl { family, ..run::<X>() })
 }
 
 /// # Softmax of stored entries

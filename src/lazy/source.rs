@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use ndarray::{ArrayD, Axis, Slice, SliceInfoElem};
 
-pub(crate) use super::node::{Held, known};
+pub(crate) use super::node::{ErasedValue, downcast};
 use super::value::{Kind, Value, with_pattern};
 use crate::base::alloc;
 use crate::base::error::{Error, Result};
@@ -37,10 +37,10 @@ pub(crate) trait Source: Send + Sync {
     }
 
     /// Reads the entire tensor, or a range along an axis.
-    fn read(&self, part: Option<(usize, Range<usize>)>) -> Result<Held>;
+    fn read(&self, part: Option<(usize, Range<usize>)>) -> Result<ErasedValue>;
 
     /// Reads the positions in a range of each axis.
-    fn read_box(&self, ranges: &[Range<usize>]) -> Result<Held>;
+    fn read_box(&self, ranges: &[Range<usize>]) -> Result<ErasedValue>;
 
     /// Returns the bytes of each bin of positions of an axis.
     fn weights(&self, axis: usize, bins: &Bins) -> Result<Vec<u64>> {
@@ -52,7 +52,7 @@ pub(crate) trait Source: Send + Sync {
 
     /// Passes the entries of one partition in chunks. A chunk is a tensor of the entire shape, with the hash of each
     /// entry.
-    fn share(&self, _: Part, _: &mut dyn FnMut(Held, Vec<u64>) -> Result<()>) -> Result<()> {
+    fn read_part(&self, _: Part, _: &mut dyn FnMut(ErasedValue, Vec<u64>) -> Result<()>) -> Result<()> {
         Err(Error::Argument { operation: "scan", why: format!("{} cannot be partitioned", self.description()) })
     }
 
@@ -81,7 +81,7 @@ pub(crate) trait Source: Send + Sync {
     }
 
     /// Returns the tensor without its entries.
-    fn none(&self) -> Result<Held> {
+    fn none(&self) -> Result<ErasedValue> {
         Err(Error::Argument { operation: "scan", why: format!("{} has no header", self.description()) })
     }
 
@@ -104,7 +104,7 @@ pub trait OnDevice: Any + Send + Sync {
     fn bytes(&self) -> u64;
 
     /// Copies the value to memory.
-    fn fetch(&self) -> Result<Held>;
+    fn fetch(&self) -> Result<ErasedValue>;
 }
 
 /// A partition of the entries of a source.
@@ -206,13 +206,13 @@ impl Bins {
 #[doc(hidden)]
 pub trait ByRanges: Send + Sync {
     /// Returns a range of positions along an axis.
-    fn cut(&self, value: &Held, axis: usize, range: Range<usize>) -> Result<Held>;
+    fn slice(&self, value: &ErasedValue, axis: usize, range: Range<usize>) -> Result<ErasedValue>;
 
     /// Concatenates values along an axis.
-    fn join(&self, axis: usize, values: &[Held]) -> Result<Held>;
+    fn join(&self, axis: usize, values: &[ErasedValue]) -> Result<ErasedValue>;
 
     /// Returns the number of stored elements in each bin of positions of an axis.
-    fn counts(&self, value: &Held, axis: usize, bins: &Bins) -> Result<Vec<u64>>;
+    fn counts(&self, value: &ErasedValue, axis: usize, bins: &Bins) -> Result<Vec<u64>>;
 
     /// Returns whether reductions can read the value in chunks along an axis.
     fn is_streamed(&self) -> bool {
@@ -220,21 +220,21 @@ pub trait ByRanges: Send + Sync {
     }
 
     /// Returns the number of stored elements.
-    fn stored(&self, value: &Held) -> usize;
+    fn stored(&self, value: &ErasedValue) -> usize;
 
     /// Returns the value as a chunk of a larger tensor, or as a separate tensor. Arrays are unchanged.
-    fn part_of(&self, value: &Held, _: Option<PartOf>) -> Held {
+    fn part_of(&self, value: &ErasedValue, _: Option<PartOf>) -> ErasedValue {
         Arc::clone(value)
     }
 
     /// Releases the arrays of a value for reuse.
-    fn recycle(&self, _: Held) {}
+    fn recycle(&self, _: ErasedValue) {}
 
     /// Returns a value of this shape that stores only the first element, if there is one, and the pattern of that
     /// value.
     ///
     /// A dynamically typed array that has elements is unchanged. A statically typed array returns `None`.
-    fn first(&self, _value: &Held, _shape: &Shape) -> Result<Option<[Held; 2]>> {
+    fn first(&self, _value: &ErasedValue, _shape: &Shape) -> Result<Option<[ErasedValue; 2]>> {
         Ok(None)
     }
 
@@ -254,13 +254,13 @@ pub(super) fn slices(shape: &Shape, axis: usize, range: Range<usize>) -> Vec<Sli
 pub(super) struct TensorRanges<P, T>(pub(super) PhantomData<fn() -> (P, T)>);
 
 impl<P: Pattern, T: Element> ByRanges for TensorRanges<P, T> {
-    fn cut(&self, value: &Held, axis: usize, range: Range<usize>) -> Result<Held> {
-        let x = known::<Tensor<P, T>>(value);
+    fn slice(&self, value: &ErasedValue, axis: usize, range: Range<usize>) -> Result<ErasedValue> {
+        let x = downcast::<Tensor<P, T>>(value);
         Ok(Arc::new(x.slice(slices(x.shape(), axis, range))?))
     }
 
-    fn join(&self, axis: usize, values: &[Held]) -> Result<Held> {
-        let parts = values.iter().map(known::<Tensor<P, T>>);
+    fn join(&self, axis: usize, values: &[ErasedValue]) -> Result<ErasedValue> {
+        let parts = values.iter().map(downcast::<Tensor<P, T>>);
         let fill = common_fill(&parts.clone().map(Tensor::sparse).collect::<Vec<_>>());
         let with_it = |part: &'_ Tensor<P, T>| match fill {
             Some(fill) if !has_unstored(&part.sparse()) => part.clone().with_fill(fill),
@@ -273,28 +273,28 @@ impl<P: Pattern, T: Element> ByRanges for TensorRanges<P, T> {
         true
     }
 
-    fn counts(&self, value: &Held, axis: usize, bins: &Bins) -> Result<Vec<u64>> {
-        counts(known::<Tensor<P, T>>(value).pattern().any(), axis, bins)
+    fn counts(&self, value: &ErasedValue, axis: usize, bins: &Bins) -> Result<Vec<u64>> {
+        counts(downcast::<Tensor<P, T>>(value).pattern().any(), axis, bins)
     }
 
-    fn stored(&self, value: &Held) -> usize {
-        known::<Tensor<P, T>>(value).nnz()
+    fn stored(&self, value: &ErasedValue) -> usize {
+        downcast::<Tensor<P, T>>(value).nnz()
     }
 
-    fn part_of(&self, value: &Held, whole: Option<PartOf>) -> Held {
-        with_pattern(known::<Tensor<P, T>>(value), |pattern| {
+    fn part_of(&self, value: &ErasedValue, whole: Option<PartOf>) -> ErasedValue {
+        with_pattern(downcast::<Tensor<P, T>>(value), |pattern| {
             pattern.clone().with_part_of(whole.map(|whole| Arc::new(whole.beside(pattern.part_of()))))
         })
     }
 
-    fn recycle(&self, value: Held) {
+    fn recycle(&self, value: ErasedValue) {
         if let Some(Ok(value)) = value.downcast::<Tensor<P, T>>().ok().map(Arc::try_unwrap) {
             value.recycle();
         }
     }
 
-    fn first(&self, value: &Held, shape: &Shape) -> Result<Option<[Held; 2]>> {
-        let x = known::<Tensor<P, T>>(value);
+    fn first(&self, value: &ErasedValue, shape: &Shape) -> Result<Option<[ErasedValue; 2]>> {
+        let x = downcast::<Tensor<P, T>>(value);
         let pattern = P::from_any(first_of(x.pattern().any(), shape)?)?;
         let values = x.shared_values().slice(0..pattern.nnz());
         let first = Tensor::from_shared(pattern.clone(), values, x.fill());
@@ -347,61 +347,64 @@ pub(super) fn counts_of_all(lengths: &[usize], axis: usize, bins: &Bins) -> Vec<
     (0..bins.count()).map(|bin| (bins.range(bin).len() * each) as u64).collect()
 }
 
-pub(super) struct OfArrays<T>(pub(super) PhantomData<fn() -> T>);
+pub(super) struct ArrayRanges<T>(pub(super) PhantomData<fn() -> T>);
 
-impl<T: Element> ByRanges for OfArrays<T> {
-    fn cut(&self, value: &Held, axis: usize, range: Range<usize>) -> Result<Held> {
-        let view = known::<ArrayD<T>>(value).slice_axis(Axis(axis), Slice::from(range));
+impl<T: Element> ByRanges for ArrayRanges<T> {
+    fn slice(&self, value: &ErasedValue, axis: usize, range: Range<usize>) -> Result<ErasedValue> {
+        let view = downcast::<ArrayD<T>>(value).slice_axis(Axis(axis), Slice::from(range));
         Ok(Arc::new(view.to_owned()))
     }
 
-    fn join(&self, axis: usize, values: &[Held]) -> Result<Held> {
-        let views: Vec<_> = values.iter().map(|value| known::<ArrayD<T>>(value).view()).collect();
+    fn join(&self, axis: usize, values: &[ErasedValue]) -> Result<ErasedValue> {
+        let views: Vec<_> = values.iter().map(|value| downcast::<ArrayD<T>>(value).view()).collect();
         let refused =
             |error: ndarray::ShapeError| Error::Argument { operation: op::concat.name, why: error.to_string() };
         Ok(Arc::new(ndarray::concatenate(Axis(axis), &views).map_err(refused)?))
     }
 
-    fn counts(&self, value: &Held, axis: usize, bins: &Bins) -> Result<Vec<u64>> {
-        Ok(counts_of_all(known::<ArrayD<T>>(value).shape(), axis, bins))
+    fn counts(&self, value: &ErasedValue, axis: usize, bins: &Bins) -> Result<Vec<u64>> {
+        Ok(counts_of_all(downcast::<ArrayD<T>>(value).shape(), axis, bins))
     }
 
-    fn stored(&self, value: &Held) -> usize {
-        known::<ArrayD<T>>(value).len()
+    fn stored(&self, value: &ErasedValue) -> usize {
+        downcast::<ArrayD<T>>(value).len()
     }
 }
 
 /// Two results of one operation, which are split in the same way.
-pub(super) struct OfPairs<A, B>(pub(super) PhantomData<fn() -> (A, B)>);
+pub(super) struct PairRanges<A, B>(pub(super) PhantomData<fn() -> (A, B)>);
 
-impl<A: Value, B: Value> OfPairs<A, B> {
+impl<A: Value, B: Value> PairRanges<A, B> {
     /// Returns the pair of the results of `of` on the left values and on the right values.
-    fn both(values: &[Held], of: impl Fn(&dyn ByRanges, &[Held]) -> Result<Held>) -> Result<Held> {
+    fn both(
+        values: &[ErasedValue],
+        of: impl Fn(&dyn ByRanges, &[ErasedValue]) -> Result<ErasedValue>,
+    ) -> Result<ErasedValue> {
         let whole = || Error::Argument { operation: "cut", why: "one of several results cannot be split".into() };
         let of_part = |number: usize, kind: &dyn Kind| {
-            let parts: Vec<Held> = values.iter().map(|value| <(A, B)>::KIND.part(value, number)).collect();
+            let parts: Vec<ErasedValue> = values.iter().map(|value| <(A, B)>::KIND.part(value, number)).collect();
             of(kind.by_ranges().ok_or_else(whole)?, &parts)
         };
         let (left, right) = (of_part(0, A::KIND)?, of_part(1, B::KIND)?);
-        Ok(Arc::new((known::<A>(&left).clone(), known::<B>(&right).clone())))
+        Ok(Arc::new((downcast::<A>(&left).clone(), downcast::<B>(&right).clone())))
     }
 }
 
-impl<A: Value, B: Value> ByRanges for OfPairs<A, B> {
-    fn cut(&self, value: &Held, axis: usize, range: Range<usize>) -> Result<Held> {
-        Self::both(std::slice::from_ref(value), |kind, values| kind.cut(&values[0], axis, range.clone()))
+impl<A: Value, B: Value> ByRanges for PairRanges<A, B> {
+    fn slice(&self, value: &ErasedValue, axis: usize, range: Range<usize>) -> Result<ErasedValue> {
+        Self::both(std::slice::from_ref(value), |kind, values| kind.slice(&values[0], axis, range.clone()))
     }
 
-    fn join(&self, axis: usize, values: &[Held]) -> Result<Held> {
+    fn join(&self, axis: usize, values: &[ErasedValue]) -> Result<ErasedValue> {
         Self::both(values, |kind, values| kind.join(axis, values))
     }
 
-    fn counts(&self, value: &Held, axis: usize, bins: &Bins) -> Result<Vec<u64>> {
+    fn counts(&self, value: &ErasedValue, axis: usize, bins: &Bins) -> Result<Vec<u64>> {
         let left = <(A, B)>::KIND.part(value, 0);
         A::KIND.by_ranges().map_or(Ok(Vec::new()), |kind| kind.counts(&left, axis, bins))
     }
 
-    fn stored(&self, value: &Held) -> usize {
+    fn stored(&self, value: &ErasedValue) -> usize {
         A::KIND.by_ranges().map_or(0, |kind| kind.stored(&<(A, B)>::KIND.part(value, 0)))
     }
 }

@@ -7,35 +7,35 @@ use std::sync::Arc;
 use ndarray::ArrayD;
 
 use super::call::{Arg, Call};
-use super::node::{Body, Form, Held, InPieces, Made, Node, Run, Work, known};
+use super::node::{Body, ChunkedInput, ErasedValue, Form, Node, Run, StepImpl, Work, downcast};
 use super::{Lazy, Value, lengths};
 use crate::base::alloc::Allocated;
 use crate::base::error::Result;
 use crate::base::shape::Shape;
 use crate::element::{DType, Element};
 use crate::kernels::map::Each;
-use crate::kernels::stream::{CellsAndValues, ValueSource};
+use crate::kernels::stream::{FeedOutputs, ValueSource};
 use crate::kernels::zip::Zip;
 use crate::ops::{self, ErasedOperand, ErasedResult, OpSpec, Operand, Partner, SparseOperand, Split, ValueStream};
 use crate::pattern::Pattern;
-use crate::plan::group::CellsOf;
+use crate::plan::group::OutputIndices;
 use crate::plan::reduction::Reduction;
 use crate::tensor::Tensor;
 use crate::tensor::erased::{SparseCow, SparseRef};
 
 /// Returns a typed implementation, from the type of the result and a function of the node and the values of its inputs.
-macro_rules! made {
+macro_rules! step_impl {
     ($type:ty, |$node:pat_param, $inputs:ident| $body:expr) => {
-        $crate::lazy::node::Made::new(
+        $crate::lazy::node::StepImpl::new(
             <$type as $crate::lazy::Value>::KIND,
-            |$node: &$crate::lazy::node::Node, $inputs: &[$crate::lazy::node::Held]| {
+            |$node: &$crate::lazy::node::Node, $inputs: &[$crate::lazy::node::ErasedValue]| {
                 let found: $crate::Result<$type> = $body;
-                found.map(|found| std::sync::Arc::new(found) as $crate::lazy::node::Held)
+                found.map(|found| std::sync::Arc::new(found) as $crate::lazy::node::ErasedValue)
             },
         )
     };
 }
-pub(super) use made;
+pub(super) use step_impl;
 
 /// Defines methods that return steps: the documentation, the name and the parameters, the bound of the element type, the
 /// result, and the body.
@@ -68,9 +68,9 @@ macro_rules! family {
         }
         <$T as $crate::element::Element>::if_float(Find::<$($X),*>(std::marker::PhantomData))
     }};
-    ($T:ty, [$($X:ident: $bound:ident),*] $($op:ident => $made:expr),* $(,)?) => {
+    ($T:ty, [$($X:ident: $bound:ident),*] $($op:ident => $step_impl:expr),* $(,)?) => {
         $crate::lazy::steps::family!($T, [$($X: $bound),*] |call, _| {
-            $crate::lazy::steps::row_of(call, &[$((&op::$op, $made)),*])
+            $crate::lazy::steps::row_of(call, &[$((&op::$op, $step_impl)),*])
         })
     };
 }
@@ -78,31 +78,31 @@ pub(super) use family;
 
 /// Returns the node of a call. The call refers to `inputs` by index.
 #[track_caller]
-pub(super) fn step(call: Call, inputs: Vec<Arc<Node>>, made: Made) -> Node {
-    step_as(call.op.name, call, inputs, made)
+pub(super) fn step(call: Call, inputs: Vec<Arc<Node>>, step_impl: StepImpl) -> Node {
+    step_as(call.op.name, call, inputs, step_impl)
 }
 
 /// Returns the node of a call, under the name of a method.
 #[track_caller]
-pub(super) fn step_as(name: &'static str, call: Call, inputs: Vec<Arc<Node>>, made: Made) -> Node {
+pub(super) fn step_as(name: &'static str, call: Call, inputs: Vec<Arc<Node>>, step_impl: StepImpl) -> Node {
     let refusal = inputs.iter().find_map(|input| input.refusal()).cloned();
     let shapes = inputs.iter().map(|input| input.shape.as_ref()).collect::<Option<Vec<_>>>();
     let shape = match (refusal, &shapes) {
         (Some(error), _) => Err(error),
         // The arguments of an expression are values.
-        (None, Some(shapes)) if shapes.is_empty() && made.kind.is_dynamic() => Ok(None),
+        (None, Some(shapes)) if shapes.is_empty() && step_impl.kind.is_dynamic() => Ok(None),
         (None, Some(shapes)) => lengths::of_call(&call, shapes),
         (None, None) => Ok(None),
     };
     let first = shapes.as_ref().and_then(|shapes| shapes.first().copied());
     let work = Work {
-        family: made.family,
-        takes_chunks: made.pieces.is_some() && takes_chunks(&call, first),
-        from_pieces: made.pieces.map(|pieces| Arc::new(pieces) as _),
-        accumulator: made.accumulator,
-        ..Work::new(form_of(&call, &inputs), call, Arc::new(made.run))
+        family: step_impl.family,
+        takes_chunks: step_impl.reduce_chunks.is_some() && takes_chunks(&call, first),
+        reduce_chunks: step_impl.reduce_chunks.map(|pieces| Arc::new(pieces) as _),
+        accumulator: step_impl.accumulator,
+        ..Work::new(form_of(&call, &inputs), call, Arc::new(step_impl.run))
     };
-    work.node(name, made.kind, inputs, shape)
+    work.node(name, step_impl.kind, inputs, shape)
 }
 
 impl Work {
@@ -113,7 +113,7 @@ impl Work {
             run,
             form,
             family: None,
-            from_pieces: None,
+            reduce_chunks: None,
             accumulator: None,
             takes_chunks: false,
             rule: None,
@@ -168,14 +168,19 @@ fn form_of(call: &Call, inputs: &[Arc<Node>]) -> Form {
 impl<V: Value> Lazy<V> {
     /// Returns the step of a call.
     #[track_caller]
-    pub(super) fn step<const N: usize>(call: Call, inputs: [&Arc<Node>; N], made: Made) -> Self {
-        Lazy::of(Arc::new(step(call, inputs.map(Arc::clone).to_vec(), made)))
+    pub(super) fn step<const N: usize>(call: Call, inputs: [&Arc<Node>; N], step_impl: StepImpl) -> Self {
+        Lazy::of(Arc::new(step(call, inputs.map(Arc::clone).to_vec(), step_impl)))
     }
 
     /// Returns the step of a call, under the name of a method.
     #[track_caller]
-    pub(super) fn step_as<const N: usize>(name: &'static str, call: Call, inputs: [&Arc<Node>; N], made: Made) -> Self {
-        Lazy::of(Arc::new(step_as(name, call, inputs.map(Arc::clone).to_vec(), made)))
+    pub(super) fn step_as<const N: usize>(
+        name: &'static str,
+        call: Call,
+        inputs: [&Arc<Node>; N],
+        step_impl: StepImpl,
+    ) -> Self {
+        Lazy::of(Arc::new(step_as(name, call, inputs.map(Arc::clone).to_vec(), step_impl)))
     }
 
     /// Returns the step of a closure. The step equals only itself.
@@ -185,7 +190,7 @@ impl<V: Value> Lazy<V> {
         call: Call,
         inputs: [&Arc<Node>; N],
         shape: impl FnOnce([&Shape; N]) -> Result<Option<Shape>>,
-        run: impl Fn(&[Held]) -> Result<V> + Send + Sync + 'static,
+        run: impl Fn(&[ErasedValue]) -> Result<V> + Send + Sync + 'static,
     ) -> Self {
         let inputs = inputs.map(Arc::clone).to_vec();
         let shape = match inputs.iter().find_map(|input| input.refusal()) {
@@ -195,7 +200,7 @@ impl<V: Value> Lazy<V> {
                 shapes.and_then(|shapes| shapes.try_into().ok()).map_or(Ok(None), shape)
             }
         };
-        let run = move |_: &Node, inputs: &[Held]| Ok(Arc::new(run(inputs)?) as Held);
+        let run = move |_: &Node, inputs: &[ErasedValue]| Ok(Arc::new(run(inputs)?) as ErasedValue);
         let work = Work::new(form_of(&call, &inputs), call, Arc::new(run));
         Lazy::of(Arc::new(work.node(name, V::KIND, inputs, shape)))
     }
@@ -232,7 +237,7 @@ pub trait Steps: Value + Operand {
     /// Runs a reduction of a tensor that arrives in chunks, or of its stored entries. Returns `None` for an array, which
     /// is read entirely.
     #[doc(hidden)]
-    fn in_chunks<R>(_: &InPieces<'_>, _: bool, _: impl FnOnce(&ErasedOperand<'_, Self::Elem>) -> R) -> Option<R> {
+    fn in_chunks<R>(_: &ChunkedInput<'_>, _: bool, _: impl FnOnce(&ErasedOperand<'_, Self::Elem>) -> R) -> Option<R> {
         None
     }
 
@@ -244,7 +249,7 @@ pub trait Steps: Value + Operand {
 
     /// Returns the result of a binary operation on a value of this type and a value, an array or a number.
     #[doc(hidden)]
-    fn zipped<Z: Zip<Self::Elem, Self::Elem>>(call: &Call, inputs: &[Held], op: Z) -> Result<Self::Of<Z::Out>>;
+    fn zipped<Z: Zip<Self::Elem, Self::Elem>>(call: &Call, inputs: &[ErasedValue], op: Z) -> Result<Self::Of<Z::Out>>;
 }
 
 impl<P: Pattern, T: Element> Steps for Tensor<P, T> {
@@ -254,7 +259,11 @@ impl<P: Pattern, T: Element> Steps for Tensor<P, T> {
         found
     }
 
-    fn in_chunks<R>(feed: &InPieces<'_>, is_stored: bool, run: impl FnOnce(&ErasedOperand<'_, T>) -> R) -> Option<R> {
+    fn in_chunks<R>(
+        feed: &ChunkedInput<'_>,
+        is_stored: bool,
+        run: impl FnOnce(&ErasedOperand<'_, T>) -> R,
+    ) -> Option<R> {
         let (pattern, none) = (feed.pattern.downcast_ref::<P>()?, feed.none.downcast_ref::<Tensor<P, T>>()?);
         let values = Streamed::<P, T> { feed, of: PhantomData };
         let tensor = SparseCow::Borrowed(SparseRef::streamed(pattern.any(), none.sparse()));
@@ -266,8 +275,8 @@ impl<P: Pattern, T: Element> Steps for Tensor<P, T> {
         SparseOperand::new(self.sparse(), false).into()
     }
 
-    fn zipped<Z: Zip<T, T>>(call: &Call, inputs: &[Held], op: Z) -> Result<Tensor<P, Z::Out>> {
-        let x = known::<Self>(&inputs[0]);
+    fn zipped<Z: Zip<T, T>>(call: &Call, inputs: &[ErasedValue], op: Z) -> Result<Tensor<P, Z::Out>> {
+        let x = downcast::<Self>(&inputs[0]);
         let Some(other) = inputs.get(1) else {
             let number = call.element::<T>("y");
             return if call.is_stored() { number.zip(&x.stored(), op) } else { number.zip(x, op) };
@@ -275,8 +284,8 @@ impl<P: Pattern, T: Element> Steps for Tensor<P, T> {
         match (other.downcast_ref::<Self>(), call.is_stored()) {
             (Some(y), false) => y.zip(x, op),
             (Some(y), true) => y.stored().zip(&x.stored(), op),
-            (None, false) => known::<ArrayD<T>>(other).zip(x, op),
-            (None, true) => known::<ArrayD<T>>(other).zip(&x.stored(), op),
+            (None, false) => downcast::<ArrayD<T>>(other).zip(x, op),
+            (None, true) => downcast::<ArrayD<T>>(other).zip(&x.stored(), op),
         }
     }
 }
@@ -288,18 +297,18 @@ impl<T: Element> Steps for ArrayD<T> {
         found
     }
 
-    fn zipped<Z: Zip<T, T>>(call: &Call, inputs: &[Held], op: Z) -> Result<ArrayD<Z::Out>> {
-        let x = known::<Self>(&inputs[0]);
+    fn zipped<Z: Zip<T, T>>(call: &Call, inputs: &[ErasedValue], op: Z) -> Result<ArrayD<Z::Out>> {
+        let x = downcast::<Self>(&inputs[0]);
         match inputs.get(1) {
-            Some(y) => Partner::zip(known::<Self>(y), x, op),
+            Some(y) => Partner::zip(downcast::<Self>(y), x, op),
             None => Partner::zip(call.element::<T>("y"), x, op),
         }
     }
 }
 
 /// Returns the operand of a step: all positions of a value, or its stored entries if the call names them.
-pub(super) fn operand<'a, X: Steps>(node: &Node, input: &'a Held) -> ErasedOperand<'a, X::Elem> {
-    viewed(node.args(), known::<X>(input))
+pub(super) fn operand<'a, X: Steps>(node: &Node, input: &'a ErasedValue) -> ErasedOperand<'a, X::Elem> {
+    viewed(node.args(), downcast::<X>(input))
 }
 
 /// Returns all positions of a value, or its stored entries if the call names them.
@@ -319,8 +328,8 @@ pub(super) fn is_float(dtype: DType) -> bool {
 }
 
 /// Returns the implementation of the operation of a call, if it is in a table.
-pub(super) fn row_of(call: &Call, rows: &[(&'static OpSpec, Made)]) -> Option<Made> {
-    rows.iter().find(|(op, _)| call.op.is(op)).map(|(_, made)| *made)
+pub(super) fn row_of(call: &Call, rows: &[(&'static OpSpec, StepImpl)]) -> Option<StepImpl> {
+    rows.iter().find(|(op, _)| call.op.is(op)).map(|(_, step_impl)| *step_impl)
 }
 
 /// Returns the result of an operation on the operand of a step as a value.
@@ -338,24 +347,24 @@ pub(super) fn found_both<A: Steps, B: Steps, U: Element, W: Element>(
 
 /// The values of a tensor that arrives in chunks.
 struct Streamed<'a, P, T> {
-    feed: &'a InPieces<'a>,
+    feed: &'a ChunkedInput<'a>,
     of: PhantomData<fn() -> Tensor<P, T>>,
 }
 
 impl<P: Pattern, T: Element> ValueSource<T> for Streamed<'_, P, T> {
     fn feed(&self, entries: Range<usize>, take: &mut dyn FnMut(&[T])) -> bool {
-        (self.feed.run)(entries, &mut |piece| take(known::<Tensor<P, T>>(piece).values())).is_ok()
+        (self.feed.run)(entries, &mut |piece| take(downcast::<Tensor<P, T>>(piece).values())).is_ok()
     }
 
     fn is_streamed(&self) -> bool {
         self.feed.is_streamed
     }
 
-    fn feed_cells(&self, axes: &[usize], lengths: &[usize], take: &mut CellsAndValues<'_, T>) -> Allocated<bool> {
-        let mut cells = CellsOf::new(axes, lengths);
+    fn feed_cells(&self, axes: &[usize], lengths: &[usize], take: &mut FeedOutputs<'_, T>) -> Allocated<bool> {
+        let mut cells = OutputIndices::new(axes, lengths);
         let done = (self.feed.run)(0..usize::MAX, &mut |piece| {
-            let piece = known::<Tensor<P, T>>(piece);
-            cells.give(piece.pattern().any(), piece.values(), take);
+            let piece = downcast::<Tensor<P, T>>(piece);
+            cells.feed(piece.pattern().any(), piece.values(), take);
         });
         cells.finish().map(|()| done.is_ok())
     }

@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 use super::Value;
 use super::engine::{Engine, On, is_of_a_step};
-use super::node::known;
+use super::node::downcast;
 use super::plan::Plan;
 use crate::base::error::Result;
 
@@ -25,7 +25,7 @@ impl<V: Value, E: Engine> On<V, E> {
         let mut run = |plan: &Plan| {
             self.engine.for_each_chunk(plan, plan.bound(Vec::new())?, &mut |value| {
                 is_taken.set(true);
-                take(known(value))
+                take(downcast(value))
             })
         };
         let plan = Plan::rewritten(written)?;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use super::Lazy;
 use super::call::{Arg, Call, Typed, word_of_mode};
-use super::node::{Made, known};
-use super::steps::{LazyStored, Steps, family, made};
+use super::node::{StepImpl, downcast};
+use super::steps::{LazyStored, Steps, family, step_impl};
 use super::text::WRITTEN;
 use crate::base::error::Result;
 use crate::base::index::Position;
@@ -73,17 +73,17 @@ fn request<'a, J: Position>(call: &'a Call, lengths: &[usize]) -> Result<Request
 }
 
 /// Returns the implementation of `take` and `take_axis`.
-fn taken<X: Steps, J: Position>() -> Made {
-    made!(X::Of<X::Elem>, |node, inputs| {
-        let x = known::<X>(&inputs[0]);
+fn taken<X: Steps, J: Position>() -> StepImpl {
+    step_impl!(X::Of<X::Elem>, |node, inputs| {
+        let x = downcast::<X>(&inputs[0]);
         ops::select_with(x, &request::<J>(node.args(), x.lengths())?).map(X::reduced)
     })
 }
 
 /// The implementation of the gradient.
-fn taken_back<X: Steps, J: Position>() -> Made {
-    made!(X::Of<X::Elem>, |node, inputs| {
-        let [x, g] = [0, 1].map(|at| known::<X>(&inputs[at]));
+fn taken_back<X: Steps, J: Position>() -> StepImpl {
+    step_impl!(X::Of<X::Elem>, |node, inputs| {
+        let [x, g] = [0, 1].map(|at| downcast::<X>(&inputs[at]));
         ops::select_with_backward(x, &request::<J>(node.args(), x.lengths())?, g).map(X::reduced)
     })
 }
@@ -117,7 +117,7 @@ impl<T: Element, X: Steps<Elem = T>> Lazy<X> {
             None => is_take(call.op).then(taken::<X::Of<F>, J>),
             Some(forward) => is_take(forward).then(taken_back::<X::Of<F>, J>),
         });
-        Lazy::step(call, [&self.node], Made { family, ..taken::<X, J>() })
+        Lazy::step(call, [&self.node], StepImpl { family, ..taken::<X, J>() })
     }
 }
 

@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::call::{Arg, Call};
 use super::columns::{self, ByBytes};
 use super::kit;
-use super::node::{Held, Made, Node, known};
-use super::source::{ByRanges, OfPairs, TensorRanges};
+use super::node::{ErasedValue, Node, StepImpl, downcast};
+use super::source::{ByRanges, PairRanges, TensorRanges};
 use super::text::text_of_tensor;
 use crate::base::alloc;
 use crate::base::axes::Axes;
@@ -46,34 +46,34 @@ pub trait Kind: Any + Send + Sync {
     /// Returns the name of the format.
     fn format(&self) -> &'static str;
 
-    fn shape(&self, value: &Held) -> Shape;
+    fn shape(&self, value: &ErasedValue) -> Shape;
 
     /// Returns the bytes of memory that the value holds.
-    fn bytes(&self, value: &Held) -> usize;
+    fn bytes(&self, value: &ErasedValue) -> usize;
 
     /// Returns the value on a pattern that keeps plans. If the pattern equals `before`, the plans of `before` are
     /// reused.
-    fn remember(&self, value: &Held, _before: Option<&Held>) -> Held {
+    fn remember(&self, value: &ErasedValue, _before: Option<&ErasedValue>) -> ErasedValue {
         Arc::clone(value)
     }
 
     /// Returns the value on a pattern that does not keep plans.
-    fn forget(&self, value: &Held) -> Held {
+    fn forget(&self, value: &ErasedValue) -> ErasedValue {
         Arc::clone(value)
     }
 
     /// Moves the elements of a tensor or an array. The moves depend on the lengths of the axes.
-    fn choose(&self, _: &Held, _: &dyn Fn(&[usize]) -> Result<Moves>) -> Result<Held> {
+    fn choose(&self, _: &ErasedValue, _: &dyn Fn(&[usize]) -> Result<Moves>) -> Result<ErasedValue> {
         Err(Error::NoTensor)
     }
 
     /// Returns the implementation of moves, if the value is a tensor or an array.
-    fn mover(&self) -> Option<Made> {
+    fn mover(&self) -> Option<StepImpl> {
         None
     }
 
     /// Returns one of several results.
-    fn part(&self, value: &Held, _: usize) -> Held {
+    fn part(&self, value: &ErasedValue, _: usize) -> ErasedValue {
         Arc::clone(value)
     }
 
@@ -82,7 +82,7 @@ pub trait Kind: Any + Send + Sync {
     }
 
     /// Returns the implementation of an operation that gradients use.
-    fn kit(&self, _: &Call, _: &[Arc<Node>]) -> Option<Made> {
+    fn kit(&self, _: &Call, _: &[Arc<Node>]) -> Option<StepImpl> {
         None
     }
 
@@ -97,22 +97,22 @@ pub trait Kind: Any + Send + Sync {
     }
 
     /// Returns a gradient on the pattern of its operand.
-    fn at_entries(&self, _: &Held, gradient: Held) -> Result<Held> {
+    fn at_entries(&self, _: &ErasedValue, gradient: ErasedValue) -> Result<ErasedValue> {
         Ok(gradient)
     }
 
     /// Returns the textual form of a tensor with its entries, if there is one.
-    fn to_text(&self, _: &Held) -> Option<String> {
+    fn to_text(&self, _: &ErasedValue) -> Option<String> {
         None
     }
 
     /// Returns how often the coordinates of a pattern, or of the plans made from the pattern, were read.
-    fn reads(&self, _pattern: &Held) -> u64 {
+    fn reads(&self, _pattern: &ErasedValue) -> u64 {
         0
     }
 
     /// Returns the functions on chunks of entries, if the value is a tensor or an array.
-    fn by_pieces(&self) -> Option<&dyn ByPieces> {
+    fn by_chunks(&self) -> Option<&dyn ByChunks> {
         None
     }
 
@@ -129,31 +129,36 @@ pub trait Kind: Any + Send + Sync {
 
 /// The functions on chunks of entries, of a type of tensors or arrays.
 #[doc(hidden)]
-pub trait ByPieces: Send + Sync {
+pub trait ByChunks: Send + Sync {
     /// Returns the number of stored elements.
-    fn count(&self, value: &Held) -> usize;
+    fn count(&self, value: &ErasedValue) -> usize;
 
     /// Returns the stored elements in chunks; `None` for an array that is not in row-major order.
-    fn pieces<'a>(&self, value: &'a Held) -> Option<Box<dyn Chunked + 'a>>;
+    fn pieces<'a>(&self, value: &'a ErasedValue) -> Option<Box<dyn Chunked + 'a>>;
 
     /// Allocates memory for the elements of a value of the same type as a chunk.
-    fn gather(&self, count: usize, piece: &Held) -> Result<Box<dyn Gather>>;
+    fn gather(&self, count: usize, piece: &ErasedValue) -> Result<Box<dyn Gather>>;
 
     /// Returns the pattern, or the shape of an array, with erased type.
-    fn pattern(&self, value: &Held) -> Held;
+    fn pattern(&self, value: &ErasedValue) -> ErasedValue;
 
     /// Releases the values of a chunk for reuse.
-    fn recycle(&self, piece: Held);
+    fn recycle(&self, piece: ErasedValue);
 
     /// Returns whether a value has this pattern.
-    fn has_pattern(&self, _value: &Held, _pattern: &Held) -> bool {
+    fn has_pattern(&self, _value: &ErasedValue, _pattern: &ErasedValue) -> bool {
         false
     }
 
     /// Returns the elements of a broadcast tensor at the entries of a pattern, with the fill of `none`.
     ///
     /// Returns `None` if the value is not a tensor, or if it is a chunk of another tensor.
-    fn beside<'a>(&self, _value: &'a Held, _pattern: &'a Held, _none: &Held) -> Result<Option<Box<dyn Chunked + 'a>>> {
+    fn beside<'a>(
+        &self,
+        _value: &'a ErasedValue,
+        _pattern: &'a ErasedValue,
+        _none: &ErasedValue,
+    ) -> Result<Option<Box<dyn Chunked + 'a>>> {
         Ok(None)
     }
 }
@@ -163,7 +168,7 @@ pub trait ByPieces: Send + Sync {
 pub trait Chunked: Sync {
     /// Returns the entries of a range as a tensor of rank 1. If `stencil` has the same length, `stencil` is the pattern
     /// of the result. Otherwise a new pattern replaces `stencil`.
-    fn piece(&self, entries: Range<usize>, stencil: &mut Option<Held>) -> Result<Held>;
+    fn piece(&self, entries: Range<usize>, stencil: &mut Option<ErasedValue>) -> Result<ErasedValue>;
 }
 
 /// The values of a result that is computed in chunks.
@@ -173,27 +178,27 @@ pub trait Gather: Send {
     fn parts(&mut self, ends: &[usize]) -> Vec<Box<dyn ValueWriter + '_>>;
 
     /// Returns the value, after all chunks are written.
-    fn finish(self: Box<Self>, pattern: &Held) -> Held;
+    fn finish(self: Box<Self>, pattern: &ErasedValue) -> ErasedValue;
 }
 
 /// A run of values of a result.
 #[doc(hidden)]
 pub trait ValueWriter: Send {
     /// Writes the values of a chunk after the values that are already written.
-    fn put(&mut self, piece: &Held);
+    fn put(&mut self, piece: &ErasedValue);
 }
 
 impl<P: Pattern, T: Element> Value for Tensor<P, T> {
-    const KIND: &'static dyn Kind = &OfTensor::<P, T>(PhantomData);
+    const KIND: &'static dyn Kind = &TensorKind::<P, T>(PhantomData);
 }
 
 impl<A: Value, B: Value> Value for (A, B) {
-    const KIND: &'static dyn Kind = &OfPair::<A, B>(PhantomData);
+    const KIND: &'static dyn Kind = &PairKind::<A, B>(PhantomData);
 }
 
-struct OfTensor<P, T>(PhantomData<fn() -> (P, T)>);
+struct TensorKind<P, T>(PhantomData<fn() -> (P, T)>);
 
-impl<P: Pattern, T: Element> Kind for OfTensor<P, T> {
+impl<P: Pattern, T: Element> Kind for TensorKind<P, T> {
     fn dtype(&self) -> Option<DType> {
         Some(T::DTYPE)
     }
@@ -205,36 +210,36 @@ impl<P: Pattern, T: Element> Kind for OfTensor<P, T> {
         }
     }
 
-    fn shape(&self, value: &Held) -> Shape {
-        known::<Tensor<P, T>>(value).shape().clone()
+    fn shape(&self, value: &ErasedValue) -> Shape {
+        downcast::<Tensor<P, T>>(value).shape().clone()
     }
 
-    fn bytes(&self, value: &Held) -> usize {
-        known::<Tensor<P, T>>(value).stored_bytes()
+    fn bytes(&self, value: &ErasedValue) -> usize {
+        downcast::<Tensor<P, T>>(value).stored_bytes()
     }
 
-    fn remember(&self, value: &Held, before: Option<&Held>) -> Held {
+    fn remember(&self, value: &ErasedValue, before: Option<&ErasedValue>) -> ErasedValue {
         let before = before.and_then(|before| before.downcast_ref::<P>());
-        with_pattern(known::<Tensor<P, T>>(value), |pattern| remembered(pattern, before.map(Pattern::any)))
+        with_pattern(downcast::<Tensor<P, T>>(value), |pattern| remembered(pattern, before.map(Pattern::any)))
     }
 
-    fn forget(&self, value: &Held) -> Held {
-        with_pattern(known::<Tensor<P, T>>(value), |pattern| pattern.clone().with_memo(None))
+    fn forget(&self, value: &ErasedValue) -> ErasedValue {
+        with_pattern(downcast::<Tensor<P, T>>(value), |pattern| pattern.clone().with_memo(None))
     }
 
-    fn reads(&self, pattern: &Held) -> u64 {
+    fn reads(&self, pattern: &ErasedValue) -> u64 {
         pattern.downcast_ref::<P>().and_then(|pattern| pattern.any().memo()).map_or(0, |memo| memo.reads())
     }
 
-    fn choose(&self, value: &Held, moves: &dyn Fn(&[usize]) -> Result<Moves>) -> Result<Held> {
+    fn choose(&self, value: &ErasedValue, moves: &dyn Fn(&[usize]) -> Result<Moves>) -> Result<ErasedValue> {
         kit::choose::<Tensor<P, T>>(value, moves)
     }
 
-    fn mover(&self) -> Option<Made> {
+    fn mover(&self) -> Option<StepImpl> {
         Some(kit::mover::<Tensor<P, T>>())
     }
 
-    fn kit(&self, call: &Call, inputs: &[Arc<Node>]) -> Option<Made> {
+    fn kit(&self, call: &Call, inputs: &[Arc<Node>]) -> Option<StepImpl> {
         kit::of_tensors::<P, T>(call, inputs)
     }
 
@@ -242,8 +247,8 @@ impl<P: Pattern, T: Element> Kind for OfTensor<P, T> {
         T::from_number(Number::Real(number)).map(Arg::element)
     }
 
-    fn at_entries(&self, of: &Held, gradient: Held) -> Result<Held> {
-        let (x, g) = (known::<Tensor<P, T>>(of), known::<Tensor<P, T>>(&gradient));
+    fn at_entries(&self, of: &ErasedValue, gradient: ErasedValue) -> Result<ErasedValue> {
+        let (x, g) = (downcast::<Tensor<P, T>>(of), downcast::<Tensor<P, T>>(&gradient));
         if x.pattern() == g.pattern() && g.fill().same(T::ZERO) {
             return Ok(gradient);
         }
@@ -253,11 +258,11 @@ impl<P: Pattern, T: Element> Kind for OfTensor<P, T> {
         }
     }
 
-    fn to_text(&self, value: &Held) -> Option<String> {
-        text_of_tensor(known::<Tensor<P, T>>(value).sparse())
+    fn to_text(&self, value: &ErasedValue) -> Option<String> {
+        text_of_tensor(downcast::<Tensor<P, T>>(value).sparse())
     }
 
-    fn by_pieces(&self) -> Option<&dyn ByPieces> {
+    fn by_chunks(&self) -> Option<&dyn ByChunks> {
         Some(self)
     }
 
@@ -270,43 +275,48 @@ impl<P: Pattern, T: Element> Kind for OfTensor<P, T> {
     }
 }
 
-impl<P: Pattern, T: Element> ByPieces for OfTensor<P, T> {
-    fn count(&self, value: &Held) -> usize {
-        known::<Tensor<P, T>>(value).nnz()
+impl<P: Pattern, T: Element> ByChunks for TensorKind<P, T> {
+    fn count(&self, value: &ErasedValue) -> usize {
+        downcast::<Tensor<P, T>>(value).nnz()
     }
 
-    fn pieces<'a>(&self, value: &'a Held) -> Option<Box<dyn Chunked + 'a>> {
-        let x = known::<Tensor<P, T>>(value).sparse();
+    fn pieces<'a>(&self, value: &'a ErasedValue) -> Option<Box<dyn Chunked + 'a>> {
+        let x = downcast::<Tensor<P, T>>(value).sparse();
         Some(Box::new(Faces::<P, T>(Box::new(move |entries, stencil| piece(x, entries, stencil)), PhantomData)))
     }
 
-    fn gather(&self, count: usize, _: &Held) -> Result<Box<dyn Gather>> {
+    fn gather(&self, count: usize, _: &ErasedValue) -> Result<Box<dyn Gather>> {
         let elements: Elements<T> =
-            |piece| (known::<Tensor<P, T>>(piece).values(), known::<Tensor<P, T>>(piece).fill());
+            |piece| (downcast::<Tensor<P, T>>(piece).values(), downcast::<Tensor<P, T>>(piece).fill());
         Ok(Box::new(Gathered::new(count, elements, |pattern, elements, fill| {
             Some(Arc::new(Tensor::from_valid(pattern.downcast_ref::<P>()?.clone(), elements, fill)))
         })?))
     }
 
-    fn pattern(&self, value: &Held) -> Held {
-        Arc::new(known::<Tensor<P, T>>(value).pattern().clone())
+    fn pattern(&self, value: &ErasedValue) -> ErasedValue {
+        Arc::new(downcast::<Tensor<P, T>>(value).pattern().clone())
     }
 
-    fn recycle(&self, piece: Held) {
+    fn recycle(&self, piece: ErasedValue) {
         if let Some(Ok(piece)) = piece.downcast::<Tensor<P, T>>().ok().map(Arc::try_unwrap) {
             piece.into_shared_values().recycle();
         }
     }
 
-    fn has_pattern(&self, value: &Held, pattern: &Held) -> bool {
-        pattern.downcast_ref::<P>() == Some(known::<Tensor<P, T>>(value).pattern())
+    fn has_pattern(&self, value: &ErasedValue, pattern: &ErasedValue) -> bool {
+        pattern.downcast_ref::<P>() == Some(downcast::<Tensor<P, T>>(value).pattern())
     }
 
-    fn beside<'a>(&self, value: &'a Held, pattern: &'a Held, none: &Held) -> Result<Option<Box<dyn Chunked + 'a>>> {
-        let (y, fill) = (known::<Tensor<P, T>>(value), known::<Tensor<P, T>>(none).fill());
+    fn beside<'a>(
+        &self,
+        value: &'a ErasedValue,
+        pattern: &'a ErasedValue,
+        none: &ErasedValue,
+    ) -> Result<Option<Box<dyn Chunked + 'a>>> {
+        let (y, fill) = (downcast::<Tensor<P, T>>(value), downcast::<Tensor<P, T>>(none).fill());
         let Some(at) = pattern.downcast_ref::<P>() else { return Ok(None) };
         let Some(looked_up) = LookedUp::new(y.sparse(), at.any(), fill)? else { return Ok(None) };
-        let piece = move |entries, stencil: &mut Option<Held>| looked_up.piece(entries, stencil);
+        let piece = move |entries, stencil: &mut Option<ErasedValue>| looked_up.piece(entries, stencil);
         Ok(Some(Box::new(Faces::<P, T>(Box::new(piece), PhantomData))))
     }
 }
@@ -315,7 +325,7 @@ impl<P: Pattern, T: Element> ByPieces for OfTensor<P, T> {
 pub(super) fn with_pattern<P: Pattern, T: Element>(
     x: &Tensor<P, T>,
     of: impl FnOnce(&AnyPattern) -> AnyPattern,
-) -> Held {
+) -> ErasedValue {
     let erased = Tensor::from_shared(of(x.pattern().any()), x.shared_values().clone(), x.fill());
     Arc::new(Tensor::<P, T>::from_erased(erased).expect("the shape is the same"))
 }
@@ -332,12 +342,12 @@ fn remembered(pattern: &AnyPattern, before: Option<&AnyPattern>) -> AnyPattern {
 }
 
 /// The chunks of a tensor, computed without the static type of the pattern.
-struct Faces<'a, P, T>(Box<ErasedPieces<'a, T>>, PhantomData<fn() -> P>);
+struct Faces<'a, P, T>(Box<ErasedChunks<'a, T>>, PhantomData<fn() -> P>);
 
-type ErasedPieces<'a, T> = dyn Fn(Range<usize>, &mut Option<Held>) -> Result<Erased<T>> + Sync + 'a;
+type ErasedChunks<'a, T> = dyn Fn(Range<usize>, &mut Option<ErasedValue>) -> Result<Erased<T>> + Sync + 'a;
 
 impl<P: Pattern, T: Element> Chunked for Faces<'_, P, T> {
-    fn piece(&self, entries: Range<usize>, stencil: &mut Option<Held>) -> Result<Held> {
+    fn piece(&self, entries: Range<usize>, stencil: &mut Option<ErasedValue>) -> Result<ErasedValue> {
         let piece = (self.0)(entries, stencil)?;
         Ok(Arc::new(Tensor::<P, T>::from_erased(piece)?))
     }
@@ -364,7 +374,7 @@ impl<'a, T: Element> LookedUp<'a, T> {
         Ok(Some(LookedUp { values: y.values(), beside, like: at, fill, has_unstored }))
     }
 
-    fn piece(&self, entries: Range<usize>, stencil: &mut Option<Held>) -> Result<Erased<T>> {
+    fn piece(&self, entries: Range<usize>, stencil: &mut Option<ErasedValue>) -> Result<Erased<T>> {
         let mut values = recycle::items(entries.len())?;
         let mut numbers = [0; BLOCK];
         for (slots, start) in values.chunks_mut(BLOCK).zip(entries.clone().step_by(BLOCK)) {
@@ -379,19 +389,19 @@ impl<'a, T: Element> LookedUp<'a, T> {
 
 /// Returns the upstream gradient at the entries of a tensor, with fill 0; `None` if the elements are not floats.
 fn at_entries<T: Element>(x: SparseRef<'_, T>, gradient: SparseRef<'_, T>) -> Result<Option<Erased<T>>> {
-    let both: [Held; 2] = [Arc::new(x.to_erased()), Arc::new(gradient.to_erased())];
+    let both: [ErasedValue; 2] = [Arc::new(x.to_erased()), Arc::new(gradient.to_erased())];
     let found = T::if_float(AtEntries(&both)).transpose()?;
-    Ok(found.map(|found| known::<Erased<T>>(&found).clone()))
+    Ok(found.map(|found| downcast::<Erased<T>>(&found).clone()))
 }
 
-struct AtEntries<'a>(&'a [Held; 2]);
+struct AtEntries<'a>(&'a [ErasedValue; 2]);
 
 impl FloatVisitor for AtEntries<'_> {
-    type Out = Result<Held>;
+    type Out = Result<ErasedValue>;
 
-    fn visit<F: Float + Numeric + RealNumber>(self) -> Result<Held> {
-        let [x, g] = self.0.each_ref().map(known::<Erased<F>>);
-        ops::any_backward(x, g, Axes::none()).map(|gradient| Arc::new(gradient) as Held)
+    fn visit<F: Float + Numeric + RealNumber>(self) -> Result<ErasedValue> {
+        let [x, g] = self.0.each_ref().map(downcast::<Erased<F>>);
+        ops::any_backward(x, g, Axes::none()).map(|gradient| Arc::new(gradient) as ErasedValue)
     }
 }
 
@@ -399,7 +409,7 @@ impl FloatVisitor for AtEntries<'_> {
 pub(super) fn piece<T: Element>(
     x: SparseRef<'_, T>,
     entries: Range<usize>,
-    stencil: &mut Option<Held>,
+    stencil: &mut Option<ErasedValue>,
 ) -> Result<Erased<T>> {
     let has_unstored = x.shape().wide_size() > x.nnz() as u128;
     let pattern = on_stencil(x.pattern(), entries.len(), has_unstored, stencil)?;
@@ -408,7 +418,12 @@ pub(super) fn piece<T: Element>(
 
 /// Returns the pattern of a chunk of `count` entries, in the format and index type of `like`. If `stencil` fits, it is
 /// reused.
-fn on_stencil(like: &AnyPattern, count: usize, has_unstored: bool, stencil: &mut Option<Held>) -> Result<AnyPattern> {
+fn on_stencil(
+    like: &AnyPattern,
+    count: usize,
+    has_unstored: bool,
+    stencil: &mut Option<ErasedValue>,
+) -> Result<AnyPattern> {
     let is_alike = |before: &&AnyPattern| {
         before.nnz() == count && before.format() == like.format() && before.width() == like.width()
     };
@@ -432,18 +447,18 @@ pub(super) struct Gathered<T> {
     values: Vec<T>,
     fill: Mutex<T>,
     elements: Elements<T>,
-    whole: fn(&Held, Vec<T>, T) -> Option<Held>,
+    whole: fn(&ErasedValue, Vec<T>, T) -> Option<ErasedValue>,
 }
 
 /// Returns the stored elements of a chunk, and the fill.
-pub(super) type Elements<T> = for<'a> fn(&'a Held) -> (&'a [T], T);
+pub(super) type Elements<T> = for<'a> fn(&'a ErasedValue) -> (&'a [T], T);
 
 impl<T: Element> Gathered<T> {
     /// Allocates memory for the elements of chunks of one type. `whole` returns `None` if a pattern does not match.
     pub(super) fn new(
         count: usize,
         elements: Elements<T>,
-        whole: fn(&Held, Vec<T>, T) -> Option<Held>,
+        whole: fn(&ErasedValue, Vec<T>, T) -> Option<ErasedValue>,
     ) -> Result<Self> {
         Ok(Gathered { values: alloc::zeros(count)?, fill: Mutex::new(T::ZERO), elements, whole })
     }
@@ -456,7 +471,7 @@ impl<T: Element> Gather for Gathered<T> {
         lefts.map(|left| Box::new(SliceWriter { left, fill, elements }) as Box<dyn ValueWriter>).collect()
     }
 
-    fn finish(self: Box<Self>, pattern: &Held) -> Held {
+    fn finish(self: Box<Self>, pattern: &ErasedValue) -> ErasedValue {
         let fill = self.fill.into_inner().unwrap_or_else(PoisonError::into_inner);
         (self.whole)(pattern, self.values, fill).expect("the pattern has the type of its values")
     }
@@ -469,7 +484,7 @@ struct SliceWriter<'a, T> {
 }
 
 impl<T: Element> ValueWriter for SliceWriter<'_, T> {
-    fn put(&mut self, piece: &Held) {
+    fn put(&mut self, piece: &ErasedValue) {
         let (elements, fill) = (self.elements)(piece);
         let (places, left) = std::mem::take(&mut self.left).split_at_mut(elements.len());
         places.copy_from_slice(elements);
@@ -478,18 +493,18 @@ impl<T: Element> ValueWriter for SliceWriter<'_, T> {
     }
 }
 
-struct OfPair<A, B>(PhantomData<fn() -> (A, B)>);
+struct PairKind<A, B>(PhantomData<fn() -> (A, B)>);
 
-impl<A: Value, B: Value> OfPair<A, B> {
-    fn split(value: &Held) -> [Held; 2] {
-        let (first, second) = known::<(A, B)>(value).clone();
+impl<A: Value, B: Value> PairKind<A, B> {
+    fn split(value: &ErasedValue) -> [ErasedValue; 2] {
+        let (first, second) = downcast::<(A, B)>(value).clone();
         [Arc::new(first), Arc::new(second)]
     }
 }
 
-impl<A: Value, B: Value> Kind for OfPair<A, B> {
-    fn part(&self, value: &Held, number: usize) -> Held {
-        let both = known::<(A, B)>(value);
+impl<A: Value, B: Value> Kind for PairKind<A, B> {
+    fn part(&self, value: &ErasedValue, number: usize) -> ErasedValue {
+        let both = downcast::<(A, B)>(value);
         if number == 0 { Arc::new(both.0.clone()) } else { Arc::new(both.1.clone()) }
     }
 
@@ -501,42 +516,42 @@ impl<A: Value, B: Value> Kind for OfPair<A, B> {
         "pair"
     }
 
-    fn shape(&self, value: &Held) -> Shape {
+    fn shape(&self, value: &ErasedValue) -> Shape {
         A::KIND.shape(&self.part(value, 0))
     }
 
-    fn bytes(&self, value: &Held) -> usize {
+    fn bytes(&self, value: &ErasedValue) -> usize {
         let [first, second] = Self::split(value);
         A::KIND.bytes(&first).saturating_add(B::KIND.bytes(&second))
     }
 
-    fn forget(&self, value: &Held) -> Held {
+    fn forget(&self, value: &ErasedValue) -> ErasedValue {
         let [first, second] = Self::split(value);
         let (first, second) = (A::KIND.forget(&first), B::KIND.forget(&second));
-        Arc::new((known::<A>(&first).clone(), known::<B>(&second).clone()))
+        Arc::new((downcast::<A>(&first).clone(), downcast::<B>(&second).clone()))
     }
 
     fn by_ranges(&self) -> Option<&'static dyn ByRanges> {
-        Some(&OfPairs::<A, B>(PhantomData))
+        Some(&PairRanges::<A, B>(PhantomData))
     }
 }
 
 /// Several results of one operation.
 impl<V: Value> Value for Vec<V> {
-    const KIND: &'static dyn Kind = &OfList::<V>(PhantomData);
+    const KIND: &'static dyn Kind = &ListKind::<V>(PhantomData);
 }
 
-struct OfList<V>(PhantomData<fn() -> V>);
+struct ListKind<V>(PhantomData<fn() -> V>);
 
-impl<V: Value> OfList<V> {
-    fn items(value: &Held) -> impl Iterator<Item = Held> {
-        known::<Vec<V>>(value).iter().map(|item| Arc::new(item.clone()) as Held)
+impl<V: Value> ListKind<V> {
+    fn items(value: &ErasedValue) -> impl Iterator<Item = ErasedValue> {
+        downcast::<Vec<V>>(value).iter().map(|item| Arc::new(item.clone()) as ErasedValue)
     }
 }
 
-impl<V: Value> Kind for OfList<V> {
-    fn part(&self, value: &Held, number: usize) -> Held {
-        Arc::new(known::<Vec<V>>(value)[number].clone())
+impl<V: Value> Kind for ListKind<V> {
+    fn part(&self, value: &ErasedValue, number: usize) -> ErasedValue {
+        Arc::new(downcast::<Vec<V>>(value)[number].clone())
     }
 
     fn kind_of_part(&self, _: usize) -> Option<&'static dyn Kind> {
@@ -547,16 +562,16 @@ impl<V: Value> Kind for OfList<V> {
         "list"
     }
 
-    fn shape(&self, _: &Held) -> Shape {
+    fn shape(&self, _: &ErasedValue) -> Shape {
         Shape::from([0; 0])
     }
 
-    fn bytes(&self, value: &Held) -> usize {
+    fn bytes(&self, value: &ErasedValue) -> usize {
         Self::items(value).fold(0, |bytes, item| bytes.saturating_add(V::KIND.bytes(&item)))
     }
 
-    fn forget(&self, value: &Held) -> Held {
-        Arc::new(Self::items(value).map(|item| known::<V>(&V::KIND.forget(&item)).clone()).collect::<Vec<V>>())
+    fn forget(&self, value: &ErasedValue) -> ErasedValue {
+        Arc::new(Self::items(value).map(|item| downcast::<V>(&V::KIND.forget(&item)).clone()).collect::<Vec<V>>())
     }
 }
 

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use super::broadcast_operands::unlike;
 use super::call::Arg;
+use super::input_ranges::{InputRange, input_ranges};
 use super::lengths::moves;
 use super::maps::members_of;
-use super::node::{Body, Form, Held};
+use super::node::{Body, ErasedValue, Form};
 use super::plan::{Plan, Step};
 use super::reductions::stream;
-use super::shares::{Share, shares};
 use super::source::{OnDevice, Source};
 use crate::base::axes::normalize_axis;
 use crate::base::error::Result;
@@ -44,13 +44,13 @@ impl Plan {
     /// Computes the values of the results from existing values.
     ///
     /// Steps that the results do not need are skipped.
-    pub fn finish(&self, slots: Vec<Option<Held>>) -> Result<Vec<Held>> {
+    pub fn finish(&self, slots: Vec<Option<ErasedValue>>) -> Result<Vec<ErasedValue>> {
         let (plan, slots) = self.rest(&self.outputs, slots);
         plan.run(slots)
     }
 
     /// Computes the value of a step from existing values.
-    pub fn value(&self, at: usize, slots: Vec<Option<Held>>) -> Result<Held> {
+    pub fn value(&self, at: usize, slots: Vec<Option<ErasedValue>>) -> Result<ErasedValue> {
         let (plan, slots) = self.rest(&[at], slots);
         plan.run(slots)?.pop().ok_or_else(|| unlike("a step has no value"))
     }
@@ -98,7 +98,7 @@ impl<'a> View<'a> {
     }
 
     /// Returns the value, if it exists before the run.
-    pub fn constant(self) -> Option<&'a Held> {
+    pub fn constant(self) -> Option<&'a ErasedValue> {
         if let Body::Constant(value) = &self.step.node.body { Some(value) } else { None }
     }
 
@@ -115,7 +115,7 @@ impl<'a> View<'a> {
 
     /// Returns the element of a parameter, if its argument is an element of this type.
     pub fn element<T: Element>(self, parameter: &str) -> Option<T> {
-        self.step.node.work()?.call.given_element(parameter)
+        self.step.node.work()?.call.element_opt(parameter)
     }
 
     /// Returns the positions of `take` among `size` elements.
@@ -196,9 +196,10 @@ impl<'a> View<'a> {
             return None;
         };
         let operand = self.plan.steps[input].node.shape.as_ref()?;
-        let taken = |axis| shares(node, &[operand], axis)?.shares.into_iter().next();
-        let axes = (0..node.shape.as_ref()?.rank()).filter_map(taken);
-        axes.map(|share| if let Share::Along(cut) = share { Some(cut.axis) } else { None }).collect()
+        let downcast_owned = |axis| input_ranges(node, &[operand], axis)?.input_ranges.into_iter().next();
+        let axes = (0..node.shape.as_ref()?.rank()).filter_map(downcast_owned);
+        axes.map(|input_range| if let InputRange::Along(range_map) = input_range { Some(range_map.axis) } else { None })
+            .collect()
     }
 }
 

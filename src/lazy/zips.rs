@@ -7,8 +7,8 @@ use ndarray::{ArrayBase, ArrayD, Data, Dimension};
 use super::Lazy;
 use super::call::{Arg, Call};
 use super::kit::is;
-use super::node::{Held, Made, Node, known};
-use super::steps::{LazyStored, Steps, constant, family, found, found_both, made, methods, operand, step, viewed};
+use super::node::{ErasedValue, Node, StepImpl, downcast};
+use super::steps::{LazyStored, Steps, constant, family, found, found_both, methods, operand, step, step_impl, viewed};
 use crate::base::error::Result;
 use crate::base::sealed::Sealed;
 use crate::element::{Bits, Element, Float, Numeric, Real, RealNumber, Remainder};
@@ -124,29 +124,29 @@ fn zipped<X: Steps, Z: Zip<X::Elem, X::Elem> + Default>(
 }
 
 /// Returns the implementation of an operation.
-fn of_both<X: Steps, Z: Zip<X::Elem, X::Elem> + Default>() -> Made {
-    made!(X::Of<Z::Out>, |node, inputs| X::zipped(node.args(), inputs, Z::default()))
+fn of_both<X: Steps, Z: Zip<X::Elem, X::Elem> + Default>() -> StepImpl {
+    step_impl!(X::Of<Z::Out>, |node, inputs| X::zipped(node.args(), inputs, Z::default()))
 }
 
 /// Returns the operand of a binary operation: a value, or an array.
-fn side<'a, X: Steps>(node: &Node, input: &'a Held) -> ErasedOperand<'a, X::Elem> {
+fn side<'a, X: Steps>(node: &Node, input: &'a ErasedValue) -> ErasedOperand<'a, X::Elem> {
     match input.is::<X>() {
         true => operand::<X>(node, input),
-        false => known::<ArrayD<X::Elem>>(input).erased(),
+        false => downcast::<ArrayD<X::Elem>>(input).erased(),
     }
 }
 
 /// Returns the gradients of both operands of an operation. A number is an operand at the positions of the other one.
 /// `X` is the type of the upstream gradient.
-pub(super) fn both_gradients<X, D>(node: &Node, inputs: &[Held]) -> Result<Both<X::Elem>>
+pub(super) fn both_gradients<X, D>(node: &Node, inputs: &[ErasedValue]) -> Result<Both<X::Elem>>
 where
     X: Steps<Elem: Float + Numeric>,
     D: Differentiable,
 {
     match inputs {
-        [x, y, g] => gradients(D::default(), &side::<X>(node, x), &side::<X>(node, y), &known::<X>(g).erased()),
+        [x, y, g] => gradients(D::default(), &side::<X>(node, x), &side::<X>(node, y), &downcast::<X>(g).erased()),
         inputs => {
-            let (x, g) = (known::<X>(&inputs[0]), known::<X>(&inputs[1]).erased());
+            let (x, g) = (downcast::<X>(&inputs[0]), downcast::<X>(&inputs[1]).erased());
             let y = constant(x, node.args().element("y"))?;
             gradients(D::default(), &viewed(node.args(), x), &viewed(node.args(), &y), &g)
         }
@@ -156,17 +156,17 @@ where
 type Both<T> = (ErasedResult<T>, ErasedResult<T>);
 
 /// Returns the implementation of the gradients of an operation. A number does not receive a gradient.
-fn gradients_of<X, D>(y: Option<&Arc<Node>>) -> Made
+fn gradients_of<X, D>(y: Option<&Arc<Node>>) -> StepImpl
 where
     X: Steps<Elem: Float + Numeric, Of<<X as Operand>::Elem> = X>,
     D: Differentiable,
 {
     match y {
-        None => made!(X, |node, inputs| found::<X, _>(both_gradients::<X, D>(node, inputs).map(|(dx, _)| dx))),
+        None => step_impl!(X, |node, inputs| found::<X, _>(both_gradients::<X, D>(node, inputs).map(|(dx, _)| dx))),
         Some(y) if is::<X>(y) => {
-            made!((X, X), |node, inputs| found_both::<X, X, _, _>(both_gradients::<X, D>(node, inputs)))
+            step_impl!((X, X), |node, inputs| found_both::<X, X, _, _>(both_gradients::<X, D>(node, inputs)))
         }
-        Some(_) => made!((X, ArrayD<X::Elem>), |node, inputs| {
+        Some(_) => step_impl!((X, ArrayD<X::Elem>), |node, inputs| {
             found_both::<X, ArrayD<X::Elem>, _, _>(both_gradients::<X, D>(node, inputs))
         }),
     }
@@ -202,7 +202,7 @@ macro_rules! zips {
 
         /// Returns the implementation of an operation with gradients, or of its gradients. `y` is the right operand,
         /// unless it is a number.
-        fn row<T, X>(call: &Call, y: Option<&Arc<Node>>) -> Option<Made>
+        fn row<T, X>(call: &Call, y: Option<&Arc<Node>>) -> Option<StepImpl>
         where
             T: Float + Numeric + RealNumber,
             X: Steps<Elem = T, Of<T> = X>,
@@ -223,7 +223,7 @@ macro_rules! zips {
 crate::__binary! { zips }
 
 /// Returns the implementation of an operation with gradients, or of its gradients.
-pub(super) fn made<T, X>(call: &Call, inputs: &[Arc<Node>]) -> Option<Made>
+pub(super) fn find_impl<T, X>(call: &Call, inputs: &[Arc<Node>]) -> Option<StepImpl>
 where
     T: Float + Numeric + RealNumber,
     X: Steps<Elem = T, Of<T> = X>,
@@ -257,20 +257,20 @@ impl<P: Pattern> Lazy<Tensor<P, bool>> {
         let family = family!(
             T, [P: Pattern]
             where_ => choice::<P, F>(),
-            where_backward => made!((Tensor<P, F>, Tensor<P, F>), |_, inputs| {
-                let [yes, no, g] = [1, 2, 3].map(|at| known::<Tensor<P, F>>(&inputs[at]));
-                ops::where_backward(known::<Tensor<P, bool>>(&inputs[0]), yes, no, g)
+            where_backward => step_impl!((Tensor<P, F>, Tensor<P, F>), |_, inputs| {
+                let [yes, no, g] = [1, 2, 3].map(|at| downcast::<Tensor<P, F>>(&inputs[at]));
+                ops::where_backward(downcast::<Tensor<P, bool>>(&inputs[0]), yes, no, g)
             }),
         );
-        Lazy::step(call, [&self.node, &yes.node, &no.node], Made { family, ..choice::<P, T>() })
+        Lazy::step(call, [&self.node, &yes.node, &no.node], StepImpl { family, ..choice::<P, T>() })
     }
 }
 
 /// Returns the implementation of `where_`.
-fn choice<P: Pattern, T: Element>() -> Made {
-    made!(Tensor<P, T>, |_, inputs| {
-        let [yes, no] = [1, 2].map(|at| known::<Tensor<P, T>>(&inputs[at]));
-        ops::where_(known::<Tensor<P, bool>>(&inputs[0]), yes, no)
+fn choice<P: Pattern, T: Element>() -> StepImpl {
+    step_impl!(Tensor<P, T>, |_, inputs| {
+        let [yes, no] = [1, 2].map(|at| downcast::<Tensor<P, T>>(&inputs[at]));
+        ops::where_(downcast::<Tensor<P, bool>>(&inputs[0]), yes, no)
     })
 }
 

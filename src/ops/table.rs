@@ -48,7 +48,7 @@ pub(crate) enum Second {
     /// The gradient multiplies by a piecewise constant factor, such as the sign for `abs`.
     Again,
     /// The gradient is the upstream gradient times piecewise constant weights, as for `max`.
-    Shares,
+    Weights,
     /// The operation is linear in each operand.
     Product,
 }
@@ -232,8 +232,8 @@ impl OpSpec {
         OpSpec { second: Second::Again, ..self }
     }
 
-    const fn shares(self) -> Self {
-        OpSpec { second: Second::Shares, ..self }
+    const fn weights(self) -> Self {
+        OpSpec { second: Second::Weights, ..self }
     }
 
     const fn product(self) -> Self {

@@ -17,7 +17,7 @@ use crate::base::threads;
 use crate::kernels::group::Groups;
 use crate::kernels::lanes::{ReduceLanes, Reduced, reduce_stored};
 use crate::kernels::sort;
-use crate::kernels::stream::CellsAndValues;
+use crate::kernels::stream::FeedOutputs;
 use crate::pattern::{
     AnyPattern, AxisCoords, by_slices, by_width, for_plan, of_plan, of_width, planned, slices, zero_offsets,
 };
@@ -157,7 +157,7 @@ fn coords_of<I: Index>(cells: &[usize], lengths: &[usize]) -> Allocated<Vec<Axis
 }
 
 /// The output elements of entries that arrive in chunks, as row-major indices over some axes.
-pub(crate) struct CellsOf<'a> {
+pub(crate) struct OutputIndices<'a> {
     axes: &'a [usize],
     lengths: &'a [usize],
     /// The indices of one chunk.
@@ -165,13 +165,13 @@ pub(crate) struct CellsOf<'a> {
     done: Allocated<()>,
 }
 
-impl<'a> CellsOf<'a> {
+impl<'a> OutputIndices<'a> {
     pub(crate) fn new(axes: &'a [usize], lengths: &'a [usize]) -> Self {
-        CellsOf { axes, lengths, numbers: Vec::new(), done: Ok(()) }
+        OutputIndices { axes, lengths, numbers: Vec::new(), done: Ok(()) }
     }
 
     /// Passes the values of a chunk with their output elements to `take`, unless an earlier allocation failed.
-    pub(crate) fn give<T>(&mut self, piece: &AnyPattern, values: &[T], take: &mut CellsAndValues<'_, T>) {
+    pub(crate) fn feed<T>(&mut self, piece: &AnyPattern, values: &[T], take: &mut FeedOutputs<'_, T>) {
         if self.done.is_ok() {
             self.done = self.number(piece);
             self.done.iter().for_each(|()| take(&self.numbers, values));
@@ -194,9 +194,9 @@ impl<'a> CellsOf<'a> {
 }
 
 #[cfg(all(feature = "eval", not(test)))]
-impl CellsOf<'_> {
-    /// [`give`](Self::give) for a chunk of an array, whose values are in row-major order.
-    pub(crate) fn give_all<T>(&mut self, lengths: &[usize], values: &[T], take: &mut CellsAndValues<'_, T>) {
+impl OutputIndices<'_> {
+    /// [`feed`](Self::give) for a chunk of an array, whose values are in row-major order.
+    pub(crate) fn feed_all<T>(&mut self, lengths: &[usize], values: &[T], take: &mut FeedOutputs<'_, T>) {
         if self.done.is_ok() {
             self.done = self.number_all(lengths, values.len());
             self.done.iter().for_each(|()| take(&self.numbers, values));

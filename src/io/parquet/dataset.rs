@@ -316,11 +316,11 @@ impl Dataset {
     /// Reads from each selected part, in order.
     fn each_part(
         &self,
-        is_asked: impl Fn(&TablePart) -> bool,
+        is_requested: impl Fn(&TablePart) -> bool,
         mut read: impl FnMut(&mut OpenedTable<'_>) -> Result<()>,
     ) -> Result<()> {
         let (mut bytes_read, mut worth) = (0, 0);
-        for (number, part) in self.parts.iter().enumerate().filter(|(_, part)| is_asked(part)) {
+        for (number, part) in self.parts.iter().enumerate().filter(|(_, part)| is_requested(part)) {
             let mut opened = self.open_part(number, bytes_read)?;
             let mut table = opened.table(&self.options);
             worth += part.bytes;

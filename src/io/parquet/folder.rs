@@ -22,7 +22,7 @@ pub(super) struct Folder {
     /// The number to try for the next part.
     next: usize,
     /// The names of the files created here, and the facts about finished parts.
-    made: Vec<String>,
+    created: Vec<String>,
     pub(super) parts: Vec<TablePart>,
     /// The file with the names of the parts that are held, for as long as the file is locked.
     list: Option<(ReplacementFile, File)>,
@@ -36,10 +36,10 @@ impl Folder {
     pub(super) fn at(root: &Path) -> Result<Folder> {
         let is_new = match fs::create_dir(root) {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => false,
-            made => made.map(|()| true)?,
+            created => created.map(|()| true)?,
         };
-        let (made, parts, is_done) = (vec![], vec![], false);
-        let mut folder = Folder { root: root.into(), is_new, next: 0, made, parts, list: None, is_done };
+        let (created, parts, is_done) = (vec![], vec![], false);
+        let mut folder = Folder { root: root.into(), is_new, next: 0, created, parts, list: None, is_done };
         let locked = locks::hold(root);
         atomic_write::remove_left(root, atomic_write::FILE, |_| ());
         // Names are read before the lists and the manifest. So each part is in one of these, unless another program
@@ -80,7 +80,7 @@ impl Folder {
                 Err(error) if error.kind() == ErrorKind::AlreadyExists && self.next <= MAX_PARTS => {}
                 file => {
                     if let Some(file) = file? {
-                        self.made.push(name.clone());
+                        self.created.push(name.clone());
                         return Ok((name, file));
                     }
                 }
@@ -99,7 +99,7 @@ impl Folder {
         let _uninterrupted = temporary::uninterrupted();
         save(self.root.join(MANIFEST), |file| Ok(file.write_all(text.as_bytes())?))?;
         // From here on, the manifest holds the parts.
-        self.made.iter().for_each(|name| temporary::end(&self.root.join(name), || ()));
+        self.created.iter().for_each(|name| temporary::end(&self.root.join(name), || ()));
         (self.is_done, self.list) = (true, None);
         // The next write removes the parts that are left.
         let _ = remove_unnamed(&self.root);
@@ -178,7 +178,7 @@ impl Drop for Folder {
         if self.is_done {
             return;
         }
-        for name in &self.made {
+        for name in &self.created {
             let path = self.root.join(name);
             let _ = temporary::end(&path, || fs::remove_file(&path));
         }

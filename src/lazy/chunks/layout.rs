@@ -7,16 +7,16 @@ use std::sync::Arc;
 
 use super::limits::{INPUT, STATES};
 use crate::base::shape::Shape;
-use crate::lazy::node::{Body, Held};
+use crate::lazy::input_ranges::{InputRange, StepInputs, input_ranges};
+use crate::lazy::node::{Body, ErasedValue};
 use crate::lazy::plan::{Plan, Step, placed};
 use crate::lazy::reductions::stream;
 use crate::lazy::rewrite::decides_by_all;
-use crate::lazy::shares::{Share, Taken, shares};
 use crate::lazy::source::Source;
 use crate::ops::{OpSpec, Split, Stream, op};
 
 /// The way in which a value that is needed entirely is obtained.
-pub(super) enum Way {
+pub(super) enum Strategy {
     /// The value exists.
     There,
     /// The value is read.
@@ -32,7 +32,7 @@ pub(super) enum Way {
 
 /// The largest number of shares in a stage. Each concatenation of a value with itself doubles the shares, and the
 /// values after this limit are computed entirely.
-const MAX_SHARES: usize = 1 << 12;
+const MAX_INPUT_RANGES: usize = 1 << 12;
 
 /// The divisor of the memory for one position of an axis. If positions take more, the axis should not be split.
 const HEAVY: u64 = 4;
@@ -84,9 +84,9 @@ pub(super) struct Leaf {
     pub(super) slot: usize,
     /// The index among the steps of the graph.
     pub(super) at: usize,
-    pub(super) share: Share,
+    pub(super) input_range: InputRange,
     /// True if a broadcasting step tests whether the input stores every position.
-    pub(super) is_asked: bool,
+    pub(super) is_requested: bool,
 }
 
 /// The accumulators take at most this multiple of the bytes of the inputs, or `MIN_STATES` bytes if that is more.
@@ -113,17 +113,17 @@ pub(super) struct Layout<'a> {
     streamed: Option<usize>,
     pub(super) shapes: Vec<Option<Shape>>,
     /// The values that are needed entirely, in order.
-    pub(super) ways: BTreeMap<usize, Way>,
+    pub(super) strategies: BTreeMap<usize, Strategy>,
 }
 
 /// The knowledge that a chunk has of the fill of the entire value.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum FillOfChunk {
-    Known,
+    ValueFacts,
     /// The fill times factors, which is mostly 0. A chunk that stores every position has the fill of its operand.
     OfFactors,
     /// The results of an array at unstored positions. A chunk that stores every position has the fill of its operand.
-    OfArray,
+    ArrayKind,
 }
 
 fn is_reduction(step: &Step) -> bool {
@@ -132,14 +132,14 @@ fn is_reduction(step: &Step) -> bool {
 
 impl FillOfChunk {
     /// Returns this for each step of a plan. Values that exist know their fill.
-    fn of_steps(plan: &Plan, slots: &[Option<Held>]) -> Vec<Self> {
+    fn of_steps(plan: &Plan, slots: &[Option<ErasedValue>]) -> Vec<Self> {
         let mut fills: Vec<Self> = Vec::with_capacity(plan.steps.len());
         for (step, slot) in plan.steps.iter().zip(slots) {
-            let of_inputs = step.inputs.iter().map(|&input| fills[input]).max().unwrap_or(FillOfChunk::Known);
+            let of_inputs = step.inputs.iter().map(|&input| fills[input]).max().unwrap_or(FillOfChunk::ValueFacts);
             // A reduction of such an operand reads all of it.
-            let is_whole = of_inputs == FillOfChunk::OfArray && is_reduction(step);
+            let is_whole = of_inputs == FillOfChunk::ArrayKind && is_reduction(step);
             let is_known = slot.is_some() || is_whole;
-            fills.push(if is_known { FillOfChunk::Known } else { of_inputs.max(Self::of(plan, step)) });
+            fills.push(if is_known { FillOfChunk::ValueFacts } else { of_inputs.max(Self::of(plan, step)) });
         }
         fills
     }
@@ -147,22 +147,22 @@ impl FillOfChunk {
     /// Returns this for a step whose operands know their fills. If the operands are dynamically typed, the result is an
     /// array, which does not have a fill, or is 0 at all unstored positions.
     fn of(plan: &Plan, step: &Step) -> Self {
-        let Some(call) = step.node.call().filter(|call| !call.is_stored()) else { return FillOfChunk::Known };
+        let Some(call) = step.node.call().filter(|call| !call.is_stored()) else { return FillOfChunk::ValueFacts };
         let arrays = step.inputs.iter().filter(|&&input| plan.steps[input].node.kind.format() == "array").count();
         let is_product = [&op::mul, &op::mul_nonzero, &op::div].into_iter().any(|own| call.op.is(own));
         match call.op.split {
             Split::Scaled => FillOfChunk::OfFactors,
             Split::Each if (1..step.inputs.len()).contains(&arrays) && is_product => FillOfChunk::OfFactors,
-            Split::Each if (1..step.inputs.len()).contains(&arrays) => FillOfChunk::OfArray,
-            _ => FillOfChunk::Known,
+            Split::Each if (1..step.inputs.len()).contains(&arrays) => FillOfChunk::ArrayKind,
+            _ => FillOfChunk::ValueFacts,
         }
     }
 }
 
 /// Returns the largest number of bytes for accumulators. If the inputs are small, the limit depends on their size,
 /// whatever the shape.
-fn states_of(plan: &Plan, memory: u64, slots: &[Option<Held>]) -> u64 {
-    let bytes = |(step, slot): (&Step, &Option<Held>)| match (slot, &step.node.body) {
+fn states_of(plan: &Plan, memory: u64, slots: &[Option<ErasedValue>]) -> u64 {
+    let bytes = |(step, slot): (&Step, &Option<ErasedValue>)| match (slot, &step.node.body) {
         (Some(value), _) => step.node.kind.bytes(value) as u64,
         (None, Body::Source(source)) => source.about(),
         (None, _) => 0,
@@ -173,19 +173,30 @@ fn states_of(plan: &Plan, memory: u64, slots: &[Option<Held>]) -> u64 {
 
 impl<'a> Layout<'a> {
     /// Returns the layout for results that are needed entirely, except an output that is passed in chunks.
-    pub(super) fn new(plan: &'a Plan, memory: u64, slots: &[Option<Held>], streamed: Option<usize>) -> Self {
-        let shape = |(step, slot): (&Step, &Option<Held>)| match (slot, &step.node.body) {
+    pub(super) fn new(plan: &'a Plan, memory: u64, slots: &[Option<ErasedValue>], streamed: Option<usize>) -> Self {
+        let shape = |(step, slot): (&Step, &Option<ErasedValue>)| match (slot, &step.node.body) {
             (Some(value), _) => Some(step.node.kind.shape(value)),
             (None, Body::Source(source)) => Some(source.shape().clone()),
             (None, _) => step.node.shape.clone(),
         };
         let shapes = plan.steps.iter().zip(slots).map(shape).collect();
         let is_there = slots.iter().map(Option::is_some).collect();
-        let (do_fold, folds, ways) = (Vec::new(), BTreeMap::new(), BTreeMap::new());
+        let (do_fold, folds, strategies) = (Vec::new(), BTreeMap::new(), BTreeMap::new());
         let states = states_of(plan, memory, slots);
         let fills = FillOfChunk::of_steps(plan, slots);
-        let mut layout =
-            Layout { plan, fills, memory, states, is_there, do_fold, folds, folded_bytes: 0, streamed, shapes, ways };
+        let mut layout = Layout {
+            plan,
+            fills,
+            memory,
+            states,
+            is_there,
+            do_fold,
+            folds,
+            folded_bytes: 0,
+            streamed,
+            shapes,
+            strategies,
+        };
         // The layout of a step depends on the steps before it.
         for at in 0..plan.steps.len() {
             let fold = if layout.is_there[at] { None } else { layout.fold(at) };
@@ -198,13 +209,13 @@ impl<'a> Layout<'a> {
         let mut needed: BTreeSet<usize> = plan.outputs.iter().copied().collect();
         // Inputs come before the steps that use them.
         while let Some(at) = needed.pop_last() {
-            let way = layout.way(at);
-            match &way {
-                Way::There | Way::Read => {}
-                Way::Ranges(stage) | Way::Folded(stage) => needed.extend(layout.wholes(stage)),
-                Way::Whole => needed.extend(&plan.steps[at].inputs),
+            let strategy = layout.strategy(at);
+            match &strategy {
+                Strategy::There | Strategy::Read => {}
+                Strategy::Ranges(stage) | Strategy::Folded(stage) => needed.extend(layout.wholes(stage)),
+                Strategy::Whole => needed.extend(&plan.steps[at].inputs),
             }
-            layout.ways.insert(at, way);
+            layout.strategies.insert(at, strategy);
         }
         layout
     }
@@ -217,16 +228,16 @@ impl<'a> Layout<'a> {
         }
     }
 
-    fn way(&mut self, at: usize) -> Way {
+    fn strategy(&mut self, at: usize) -> Strategy {
         if self.is_there[at] {
-            return Way::There;
+            return Strategy::There;
         }
         if self.source(at).is_some() {
-            return Way::Read;
+            return Strategy::Read;
         }
         match self.folds.remove(&at) {
-            Some(stage) => Way::Folded(stage),
-            None => self.best(at, |_| true).map_or(Way::Whole, Way::Ranges),
+            Some(stage) => Strategy::Folded(stage),
+            None => self.best(at, |_| true).map_or(Strategy::Whole, Strategy::Ranges),
         }
     }
 
@@ -293,9 +304,11 @@ impl<'a> Layout<'a> {
     /// Returns the axes of its operand that a reduction keeps; `None` if the axes are not known.
     fn kept(&self, at: usize) -> Option<Vec<usize>> {
         let shape = self.shapes[*self.plan.steps[at].inputs.first()?].as_ref()?;
-        let kept = (0..self.shapes[at].as_ref()?.rank()).filter_map(|axis| match self.shares(at, axis)?.shares[..] {
-            [Share::Along(cut)] => Some(cut.axis),
-            _ => None,
+        let kept = (0..self.shapes[at].as_ref()?.rank()).filter_map(|axis| {
+            match self.input_ranges(at, axis)?.input_ranges[..] {
+                [InputRange::Along(range_map)] => Some(range_map.axis),
+                _ => None,
+            }
         });
         let kept: Vec<usize> = kept.collect();
         let cells = kept.iter().fold(1, |cells: u128, &axis| cells.saturating_mul(shape[axis] as u128));
@@ -303,12 +316,12 @@ impl<'a> Layout<'a> {
     }
 
     /// Returns the stage with the lowest cost that computes a value in chunks along one of some axes.
-    fn best(&self, of: usize, is_asked: impl Fn(usize) -> bool) -> Option<Stage> {
+    fn best(&self, of: usize, is_requested: impl Fn(usize) -> bool) -> Option<Stage> {
         let step = &self.plan.steps[of];
         step.node.kind.by_ranges()?;
         let rank = self.shapes[of].as_ref()?.rank();
         let is_leaf = self.is_there[of] || self.source(of).is_some();
-        let axes = (0..rank).filter(|&axis| is_asked(axis) && (is_leaf || self.shares(of, axis).is_some()));
+        let axes = (0..rank).filter(|&axis| is_requested(axis) && (is_leaf || self.input_ranges(of, axis).is_some()));
         axes.map(|axis| self.stage(of, axis)).min_by_key(|stage| self.cost(stage))
     }
 
@@ -317,9 +330,9 @@ impl<'a> Layout<'a> {
         let whole = self.wholes(stage).into_iter().filter(|&at| !self.is_there[at]);
         let joined = if self.is_joined(stage) { self.cells(stage.of) } else { 0 };
         let positions = whole.fold(joined, |sum: u128, at| sum.saturating_add(self.cells(at)));
-        let cuts = stage.leaves.iter().filter_map(|leaf| match leaf.share {
-            Share::Along(cut) => Some((cut.axis, self.source(leaf.at)?)),
-            Share::Whole => None,
+        let cuts = stage.leaves.iter().filter_map(|leaf| match leaf.input_range {
+            InputRange::Along(range_map) => Some((range_map.axis, self.source(leaf.at)?)),
+            InputRange::Whole => None,
         });
         let each = |axis: usize, source: &dyn Source| source.about() / source.shape()[axis].max(1) as u64;
         Cost {
@@ -340,19 +353,19 @@ impl<'a> Layout<'a> {
 
     /// Returns the values that a stage needs entirely. Values that exist before they are split are included.
     fn wholes(&self, stage: &Stage) -> Vec<usize> {
-        let is_whole = |leaf: &&Leaf| leaf.share == Share::Whole || self.source(leaf.at).is_none();
+        let is_whole = |leaf: &&Leaf| leaf.input_range == InputRange::Whole || self.source(leaf.at).is_none();
         stage.leaves.iter().filter(is_whole).map(|leaf| leaf.at).collect()
     }
 
     /// Returns the positions of the inputs of a step that a range of an axis needs.
-    fn shares(&self, at: usize, axis: usize) -> Option<Taken> {
+    fn input_ranges(&self, at: usize, axis: usize) -> Option<StepInputs> {
         let step = &self.plan.steps[at];
         if step.inputs.is_empty() || self.needs_fill(at) {
             return None;
         }
         let shapes = step.inputs.iter().map(|&input| self.shapes[input].as_ref()).collect::<Option<Vec<_>>>()?;
         let can_be_cut = |input: &usize| self.plan.steps[*input].node.kind.by_ranges().is_some();
-        step.inputs.iter().all(can_be_cut).then(|| shares(&step.node, &shapes, axis))?
+        step.inputs.iter().all(can_be_cut).then(|| input_ranges(&step.node, &shapes, axis))?
     }
 
     /// Returns whether a reduction needs the fill of its entire operand, which chunks may not know. The fill decides
@@ -361,39 +374,42 @@ impl<'a> Layout<'a> {
         let step @ Step { node, inputs, .. } = &self.plan.steps[at];
         is_reduction(step)
             && inputs.first().is_some_and(|&operand| match self.fills[operand] {
-                FillOfChunk::Known => false,
+                FillOfChunk::ValueFacts => false,
                 FillOfChunk::OfFactors => node.is_grouped(),
-                FillOfChunk::OfArray => true,
+                FillOfChunk::ArrayKind => true,
             })
     }
 
     /// Returns the stage that computes a value in chunks along an axis.
     fn stage(&self, of: usize, axis: usize) -> Stage {
-        let (mut left, mut met) = (BTreeSet::from([(of, Share::along(axis))]), Vec::new());
+        let (mut left, mut met) = (BTreeSet::from([(of, InputRange::along(axis))]), Vec::new());
         // Operands of steps that test whether they store every position. These operands are computed entirely before.
-        let mut asked = BTreeSet::new();
+        let mut requested = BTreeSet::new();
         // The loop goes from the result to the inputs. Inputs come before the steps that use them, so all users of a
         // step come first.
-        while let Some((at, share)) = left.pop_last() {
+        while let Some((at, input_range)) = left.pop_last() {
             let does_fold = at != of && self.do_fold.get(at) == Some(&true);
-            let is_leaf = self.is_there[at] || self.source(at).is_some() || does_fold || asked.contains(&at);
-            asked.extend(self.asked_of(at));
-            let inputs = match share {
-                Share::Along(cut) if !is_leaf && met.len() < MAX_SHARES => self.shares(at, cut.axis).map(|taken| {
-                    let shares = taken.shares.into_iter().map(|share| share.through(cut));
-                    (self.plan.steps[at].inputs.iter().copied().zip(shares).collect::<Vec<_>>(), taken.run)
-                }),
+            let is_leaf = self.is_there[at] || self.source(at).is_some() || does_fold || requested.contains(&at);
+            requested.extend(self.requested_by(at));
+            let inputs = match input_range {
+                InputRange::Along(range_map) if !is_leaf && met.len() < MAX_INPUT_RANGES => {
+                    self.input_ranges(at, range_map.axis).map(|taken| {
+                        let input_ranges =
+                            taken.input_ranges.into_iter().map(|input_range| input_range.through(range_map));
+                        (self.plan.steps[at].inputs.iter().copied().zip(input_ranges).collect::<Vec<_>>(), taken.run)
+                    })
+                }
                 _ => None,
             };
             left.extend(inputs.iter().flat_map(|(inputs, _)| inputs));
-            met.push(((at, share), inputs));
+            met.push(((at, input_range), inputs));
         }
         let (mut steps, mut slots, mut leaves) = (Vec::new(), BTreeMap::new(), Vec::new());
-        for ((at, share), inputs) in met.into_iter().rev() {
-            slots.insert((at, share), steps.len());
+        for ((at, input_range), inputs) in met.into_iter().rev() {
+            slots.insert((at, input_range), steps.len());
             let node = &self.plan.steps[at].node;
             if inputs.is_none() {
-                leaves.push(Leaf { slot: steps.len(), at, share, is_asked: asked.contains(&at) });
+                leaves.push(Leaf { slot: steps.len(), at, input_range, is_requested: requested.contains(&at) });
             }
             let (inputs, run) = inputs.unwrap_or_default();
             let node = run.map_or_else(|| Arc::clone(node), |run| Arc::new(node.with_run(run)));
@@ -409,23 +425,25 @@ impl<'a> Layout<'a> {
     }
 
     /// Returns the broadcast inputs of a step that tests whether they store every position.
-    fn asked_of(&self, at: usize) -> impl Iterator<Item = usize> {
+    fn requested_by(&self, at: usize) -> impl Iterator<Item = usize> {
         let Step { node, inputs, .. } = &self.plan.steps[at];
-        let is_asked = decides_by_all(node);
-        let is_repeated = move |input: &&usize| is_asked && self.shapes[**input] != self.shapes[at];
+        let is_requested = decides_by_all(node);
+        let is_repeated = move |input: &&usize| is_requested && self.shapes[**input] != self.shapes[at];
         inputs.iter().filter(is_repeated).copied()
     }
 
     /// Returns the stages as text.
     pub(super) fn to_text(&self) -> String {
         let mut text = String::new();
-        for (at, way) in &self.ways {
-            let _ = match way {
-                Way::There => Ok(()),
-                Way::Read => writeln!(text, "chunks: %{at} is read into memory"),
-                Way::Whole => writeln!(text, "chunks: %{at} from its entire inputs"),
-                Way::Ranges(stage) => writeln!(text, "chunks: %{at} in chunks of axis {}{}", stage.axis, of(stage)),
-                Way::Folded(stage) => {
+        for (at, strategy) in &self.strategies {
+            let _ = match strategy {
+                Strategy::There => Ok(()),
+                Strategy::Read => writeln!(text, "chunks: %{at} is read into memory"),
+                Strategy::Whole => writeln!(text, "chunks: %{at} from its entire inputs"),
+                Strategy::Ranges(stage) => {
+                    writeln!(text, "chunks: %{at} in chunks of axis {}{}", stage.axis, of(stage))
+                }
+                Strategy::Folded(stage) => {
                     let (of_operand, axis) = (stage.of, stage.axis);
                     writeln!(text, "chunks: %{at} reduces %{of_operand} in chunks of axis {axis}{}", of(stage))
                 }
@@ -437,11 +455,11 @@ impl<'a> Layout<'a> {
 
 /// Returns the inputs of a stage as text.
 fn of(stage: &Stage) -> String {
-    let leaf = |leaf: &Leaf| match leaf.share {
-        Share::Whole => format!("; %{} in memory", leaf.at),
-        Share::Along(cut) => {
-            let range = format!("; %{} in chunks of axis {}", leaf.at, cut.axis);
-            match (cut.part_of(), cut.shift) {
+    let leaf = |leaf: &Leaf| match leaf.input_range {
+        InputRange::Whole => format!("; %{} in memory", leaf.at),
+        InputRange::Along(range_map) => {
+            let range = format!("; %{} in chunks of axis {}", leaf.at, range_map.axis);
+            match (range_map.part_of(), range_map.shift) {
                 (Some(part), _) => format!("{range}, positions {} to {}", part.start, part.end),
                 (None, 0) => range,
                 (None, shift) => format!("{range}, from position {shift}"),

@@ -28,12 +28,12 @@ const OF_PART: &str =
     "raise --max-memory (Chunks::memory), of which a chunk of a step may use a quarter, or compute a smaller result";
 
 /// The bytes that the user allows, and the bytes of computed values that are still needed.
-pub(super) struct Room {
+pub(super) struct MemoryBudget {
     pub(super) memory: u64,
     pub(super) held: u64,
 }
 
-impl Room {
+impl MemoryBudget {
     pub(super) fn left(&self) -> u64 {
         self.memory.saturating_sub(self.held)
     }

@@ -1,6 +1,6 @@
 //! The engine for tensors larger than memory, which computes results in chunks along one axis.
 //!
-//! A step with a rule in [`shares`](super::shares) is computed chunk by chunk. Other steps need their entire operands,
+//! A step with a rule in [`input_ranges`](super::shares) is computed chunk by chunk. Other steps need their entire operands,
 //! which must fit in memory. Streaming reductions, and medians and variances of all elements, can read chunks along an
 //! axis that they do not keep.
 
@@ -17,7 +17,7 @@ use self::layout::Layout;
 use self::run::Run;
 pub use self::spill::Spill;
 use super::engine::Engine;
-use super::node::Held;
+use super::node::ErasedValue;
 use super::plan::Plan;
 use crate::base::error::Result;
 use crate::base::sealed::Sealed;
@@ -83,7 +83,7 @@ impl Chunks {
 impl Sealed for Chunks {}
 
 impl Engine for Chunks {
-    fn values(&self, plan: &Plan, slots: Vec<Option<Held>>) -> Result<Vec<Held>> {
+    fn values(&self, plan: &Plan, slots: Vec<Option<ErasedValue>>) -> Result<Vec<ErasedValue>> {
         let layout = Layout::new(plan, self.memory, &slots, None);
         Run::new(self, plan, &layout, slots).values()
     }
@@ -91,14 +91,14 @@ impl Engine for Chunks {
     fn for_each_chunk(
         &self,
         plan: &Plan,
-        slots: Vec<Option<Held>>,
-        take: &mut dyn FnMut(&Held) -> Result<()>,
+        slots: Vec<Option<ErasedValue>>,
+        take: &mut dyn FnMut(&ErasedValue) -> Result<()>,
     ) -> Result<()> {
         let layout = Layout::new(plan, self.memory, &slots, plan.outputs.first().copied());
         Run::new(self, plan, &layout, slots).for_each_chunk(take)
     }
 
-    fn explain(&self, plan: &Plan, slots: &[Option<Held>]) -> String {
+    fn explain(&self, plan: &Plan, slots: &[Option<ErasedValue>]) -> String {
         plan.explain() + &Layout::new(plan, self.memory, slots, None).to_text()
     }
 

@@ -2,10 +2,10 @@
 
 use super::Chunks;
 use super::layout::Layout;
-use super::limits::Room;
+use super::limits::MemoryBudget;
 use super::spill::Spill;
 use crate::base::error::Result;
-use crate::lazy::node::Held;
+use crate::lazy::node::ErasedValue;
 use crate::lazy::plan::Plan;
 use crate::lazy::source::{Bins, PartitionRequest, Source, whole};
 
@@ -14,15 +14,20 @@ pub(super) struct Run<'a> {
     pub(super) chunks: &'a Chunks,
     pub(super) plan: &'a Plan,
     pub(super) layout: &'a Layout<'a>,
-    pub(super) slots: Vec<Option<Held>>,
-    pub(super) room: Room,
+    pub(super) slots: Vec<Option<ErasedValue>>,
+    pub(super) budget: MemoryBudget,
     spill: Spill,
 }
 
 impl<'a> Run<'a> {
-    pub(super) fn new(chunks: &'a Chunks, plan: &'a Plan, layout: &'a Layout<'a>, slots: Vec<Option<Held>>) -> Self {
-        let room = Room { memory: chunks.memory, held: 0 };
-        Run { chunks, plan, layout, slots, room, spill: Spill::new(chunks.folder.clone()) }
+    pub(super) fn new(
+        chunks: &'a Chunks,
+        plan: &'a Plan,
+        layout: &'a Layout<'a>,
+        slots: Vec<Option<ErasedValue>>,
+    ) -> Self {
+        let budget = MemoryBudget { memory: chunks.memory, held: 0 };
+        Run { chunks, plan, layout, slots, budget, spill: Spill::new(chunks.folder.clone()) }
     }
 
     /// Returns the bytes of a value, 0 if the value is not held.

@@ -19,7 +19,7 @@ const LOCK: &str = "lock";
 /// A new folder also removes the folders of interrupted processes next to it.
 pub struct Spill {
     base: PathBuf,
-    made: Mutex<Option<CreatedFolder>>,
+    created: Mutex<Option<CreatedFolder>>,
 }
 
 struct CreatedFolder {
@@ -32,7 +32,7 @@ impl Spill {
     ///
     /// The folder is not created yet.
     pub fn new(base: Option<PathBuf>) -> Self {
-        Spill { base: base.unwrap_or_else(std::env::temp_dir), made: Mutex::default() }
+        Spill { base: base.unwrap_or_else(std::env::temp_dir), created: Mutex::default() }
     }
 
     /// Returns the path of the folder, which is created on the first call.
@@ -41,14 +41,14 @@ impl Spill {
     ///
     /// `Io`: the folder cannot be created.
     pub fn folder(&self) -> Result<PathBuf> {
-        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
-        if made.is_none() {
+        let mut created = self.created.lock().unwrap_or_else(PoisonError::into_inner);
+        if created.is_none() {
             let in_folder = |error: std::io::Error| format!("the folder {}: {error}", self.base.display());
             let found =
                 CreatedFolder::new(&self.base).map_err(|error| std::io::Error::new(error.kind(), in_folder(error)))?;
-            *made = Some(found);
+            *created = Some(found);
         }
-        Ok(made.as_ref().map_or_else(PathBuf::new, |made| made.folder.clone()))
+        Ok(created.as_ref().map_or_else(PathBuf::new, |created| created.folder.clone()))
     }
 }
 
@@ -64,10 +64,10 @@ impl CreatedFolder {
                 Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => continue,
                 Err(error) => return Err(error),
             }
-            let mut made = CreatedFolder { folder, lock: None };
-            made.lock = locks::create(&made.folder.join(LOCK), File::options().write(true).create_new(true))?;
-            if made.lock.is_some() {
-                return Ok(made);
+            let mut created = CreatedFolder { folder, lock: None };
+            created.lock = locks::create(&created.folder.join(LOCK), File::options().write(true).create_new(true))?;
+            if created.lock.is_some() {
+                return Ok(created);
             }
         }
     }

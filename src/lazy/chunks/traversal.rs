@@ -11,8 +11,8 @@ use crate::base::alloc;
 use crate::base::error::{Error, Result};
 use crate::base::recycle::Spares;
 use crate::base::threads;
-use crate::lazy::node::Held;
-use crate::lazy::shares::Share;
+use crate::lazy::input_ranges::InputRange;
+use crate::lazy::node::ErasedValue;
 use crate::lazy::source::{Bins, Source, whole};
 use crate::lazy::value::Kind;
 use crate::pattern::PartOf;
@@ -52,7 +52,7 @@ pub(super) struct Traversal<'s> {
     /// The largest ratio of the bytes of a result to the bytes of its input, once a chunk is computed.
     grown: Option<u64>,
     /// The computed chunks that are not passed yet.
-    found: VecDeque<Held>,
+    found: VecDeque<ErasedValue>,
     /// The error that follows the computed chunks and the remaining ranges.
     failed: Option<Error>,
     /// The arrays of finished chunks, for reuse.
@@ -73,7 +73,7 @@ impl<'s> Traversal<'s> {
         let bins = Bins::new(0..stage.length, BINS);
         let (weights, partitioned, left) = (alloc::zeros(bins.count())?, BTreeMap::new(), Vec::new());
         let width = threads::width().min(AT_ONCE);
-        let input = run.room.left() / INPUT;
+        let input = run.budget.left() / INPUT;
         let limit = (input / width.max(2) as u64).max(input.min(MIN_READ));
         let mut walk = Traversal {
             run,
@@ -94,7 +94,7 @@ impl<'s> Traversal<'s> {
             is_done: false,
         };
         stage.leaves.iter().try_for_each(|leaf| walk.weigh(leaf))?;
-        for leaf in stage.leaves.iter().filter(|leaf| leaf.is_asked) {
+        for leaf in stage.leaves.iter().filter(|leaf| leaf.is_requested) {
             walk.full.insert(leaf.slot, walk.is_full(leaf)?);
         }
         Ok(walk)
@@ -103,28 +103,28 @@ impl<'s> Traversal<'s> {
     /// Adds the bytes of a leaf to the bins. If the leaf is not in the order of the chunks, it is repartitioned to
     /// temporary files.
     fn weigh(&mut self, leaf: &Leaf) -> Result<()> {
-        let Share::Along(cut) = leaf.share else { return Ok(()) };
-        let own = Bins { span: cut.of(0..self.stage.length), width: self.bins.width };
+        let InputRange::Along(range_map) = leaf.input_range else { return Ok(()) };
+        let own = Bins { span: range_map.of(0..self.stage.length), width: self.bins.width };
         // The stage may not need all operands of a concatenation.
         if own.span.is_empty() {
             return Ok(());
         }
         let (run, source) = (self.run, self.run.layout.source(leaf.at));
         let weights = match source {
-            Some(source) => source.weights(cut.axis, &own)?,
-            None => run.weights(leaf.at, cut.axis, &own)?,
+            Some(source) => source.weights(range_map.axis, &own)?,
+            None => run.weights(leaf.at, range_map.axis, &own)?,
         };
         for (bin, weight) in weights.iter().enumerate() {
             let positions = own.range(bin);
-            self.bins.add(&mut self.weights, cut.back(positions.start)..cut.back(positions.end), *weight);
+            self.bins.add(&mut self.weights, range_map.back(positions.start)..range_map.back(positions.end), *weight);
         }
         let Some(source) = source else { return Ok(()) };
         // A file is not repartitioned if one of its positions is too large to compute.
-        if cut.axis > 0 {
+        if range_map.axis > 0 {
             self.check(weights.iter().copied().max().unwrap_or(0))?;
         }
         let bytes = self.limit / self.files_by_other_axes();
-        let partitioned = run.partitioned(source.as_ref(), cut.axis, &own, &weights, bytes)?;
+        let partitioned = run.partitioned(source.as_ref(), range_map.axis, &own, &weights, bytes)?;
         self.partitioned.extend(partitioned.map(|partitioned| (leaf.slot, partitioned)));
         Ok(())
     }
@@ -132,7 +132,8 @@ impl<'s> Traversal<'s> {
     /// Returns the number of files that are not in the order of the chunks, at least 1.
     fn files_by_other_axes(&self) -> u64 {
         let is_one = |leaf: &&Leaf| {
-            matches!(leaf.share, Share::Along(cut) if cut.axis > 0) && self.run.layout.source(leaf.at).is_some()
+            matches!(leaf.input_range, InputRange::Along(range_map) if range_map.axis > 0)
+                && self.run.layout.source(leaf.at).is_some()
         };
         self.stage.leaves.iter().filter(is_one).count().max(1) as u64
     }
@@ -208,12 +209,12 @@ impl<'s> Traversal<'s> {
     /// Rejects a range whose weight does not fit in memory. The error reports the weight of the heaviest bin.
     fn check(&self, weight: u64) -> Result<()> {
         let what = "the smallest possible chunk, with the memory to process it,";
-        let check = |weight: u64| self.run.room.check(what, 2 * u128::from(weight));
+        let check = |weight: u64| self.run.budget.check(what, 2 * u128::from(weight));
         check(weight).or_else(|_| check(self.weights.iter().copied().fold(weight, u64::max)))
     }
 
     /// Returns the inputs of the steps for a range.
-    fn read(&self, range: &Range<usize>) -> Result<Vec<Option<Held>>> {
+    fn read(&self, range: &Range<usize>) -> Result<Vec<Option<ErasedValue>>> {
         let mut slots = vec![None; self.stage.plan.steps.len()];
         for leaf in &self.stage.leaves {
             slots[leaf.slot] = Some(self.leaf(leaf, range)?);
@@ -222,16 +223,16 @@ impl<'s> Traversal<'s> {
     }
 
     /// Returns the value of a leaf for a range.
-    fn leaf(&self, leaf: &Leaf, range: &Range<usize>) -> Result<Held> {
+    fn leaf(&self, leaf: &Leaf, range: &Range<usize>) -> Result<ErasedValue> {
         let missing = || Error::Argument { operation: "collect", why: "a value is missing".into() };
         let value = || self.run.slots[leaf.at].as_ref().ok_or_else(missing);
-        let Share::Along(cut) = leaf.share else { return value().cloned() };
-        let (axis, range) = (cut.axis, cut.of(range.clone()));
+        let InputRange::Along(range_map) = leaf.input_range else { return value().cloned() };
+        let (axis, range) = (range_map.axis, range_map.of(range.clone()));
         let ranges = self.run.plan.steps[leaf.at].node.kind.by_ranges().ok_or_else(missing)?;
         let part = match (self.partitioned.get(&leaf.slot), self.run.layout.source(leaf.at)) {
             (Some(source), _) => source.read(Some((axis, range)))?,
             (None, Some(source)) => source.read(Some((axis, range)))?,
-            (None, None) => ranges.cut(value()?, axis, range)?,
+            (None, None) => ranges.slice(value()?, axis, range)?,
         };
         // Broadcasting steps test the entire value, not the chunk.
         Ok(match self.full.get(&leaf.slot) {
@@ -262,14 +263,14 @@ impl<'s> Traversal<'s> {
     }
 
     /// Passes computed chunks, while the next chunks are computed.
-    pub(super) fn for_each_chunk(&mut self, take: &mut dyn FnMut(&Held) -> Result<()>) -> Result<()> {
+    pub(super) fn for_each_chunk(&mut self, take: &mut dyn FnMut(&ErasedValue) -> Result<()>) -> Result<()> {
         let mut found = Vec::from(std::mem::take(&mut self.found));
         if found.is_empty() {
             found = self.batch()?;
         }
         let (kind, spares) = (self.run.plan.steps[self.stage.of].node.kind, Arc::clone(&self.spares));
         while !found.is_empty() {
-            let mut take = |value: Held| take(&value).map(|()| spares.within(|| recycle(kind, value)));
+            let mut take = |value: ErasedValue| take(&value).map(|()| spares.within(|| recycle(kind, value)));
             let (next, taken) = threads::both(|| self.batch(), || found.into_iter().try_for_each(&mut take));
             taken?;
             found = next?;
@@ -278,7 +279,7 @@ impl<'s> Traversal<'s> {
     }
 
     /// Computes the next ranges at once. The result is empty after the last range.
-    fn batch(&mut self) -> Result<Vec<Held>> {
+    fn batch(&mut self) -> Result<Vec<ErasedValue>> {
         loop {
             let ranges = self.ranges()?;
             match self.compute(&ranges) {
@@ -290,7 +291,7 @@ impl<'s> Traversal<'s> {
 
     /// Computes ranges at once, up to a range that fails, or for which the result of a step is too large. A range with
     /// a too large result remains, split if necessary, and so do the ranges after it.
-    fn compute(&mut self, ranges: &[Ranged]) -> Vec<Held> {
+    fn compute(&mut self, ranges: &[Ranged]) -> Vec<ErasedValue> {
         let works = ranges.len();
         let computed = threads::map_each(
             ranges.iter().collect(),
@@ -328,11 +329,11 @@ impl<'s> Traversal<'s> {
 
     /// Computes the steps for a range, which is one of `works` ranges that are computed at once. The outer error is an
     /// error of reading.
-    fn computed(&self, range: &Range<usize>, works: u64) -> Result<Result<Vec<Held>>> {
+    fn computed(&self, range: &Range<usize>, works: u64) -> Result<Result<Vec<ErasedValue>>> {
         self.spares.within(|| {
             let slots = self.read(range)?;
             let leaves = slots.clone();
-            let found = self.run.room.bounded(RESULT, works, || self.stage.plan.run(slots));
+            let found = self.run.budget.bounded(RESULT, works, || self.stage.plan.run(slots));
             for (step, leaf) in self.stage.plan.steps.iter().zip(leaves) {
                 leaf.into_iter().for_each(|leaf| recycle(step.node.kind, leaf));
             }
@@ -356,7 +357,7 @@ impl<'s> Traversal<'s> {
     }
 
     /// Returns the value of a range, if there is one.
-    fn checked(&mut self, found: Option<Held>, Ranged { range, weight }: &Ranged) -> Result<Held> {
+    fn checked(&mut self, found: Option<ErasedValue>, Ranged { range, weight }: &Ranged) -> Result<ErasedValue> {
         let node = &self.run.plan.steps[self.stage.of].node;
         let missing = || Error::Argument { operation: node.name, why: "a chunk of it is invalid".into() };
         let found = found.ok_or_else(missing)?;
@@ -371,9 +372,9 @@ impl<'s> Traversal<'s> {
 }
 
 impl Iterator for Traversal<'_> {
-    type Item = Result<Held>;
+    type Item = Result<ErasedValue>;
 
-    fn next(&mut self) -> Option<Result<Held>> {
+    fn next(&mut self) -> Option<Result<ErasedValue>> {
         if self.found.is_empty() {
             match self.batch() {
                 Ok(found) => self.found.extend(found),
@@ -385,7 +386,7 @@ impl Iterator for Traversal<'_> {
 }
 
 /// Releases the arrays of a value for reuse, if the value does not have other owners.
-fn recycle(kind: &'static dyn Kind, value: Held) {
+fn recycle(kind: &'static dyn Kind, value: ErasedValue) {
     if let Some(kind) = kind.by_ranges() {
         kind.recycle(value);
     }

@@ -72,26 +72,26 @@ impl ForwardStep<'_> {
             let found = self.graph.call(back, self.arguments(back, &[upstream, wrt(number)]));
             return self.to(*inputs.first()?, found);
         }
-        let mut given = self.none();
+        let mut gradients = self.none();
         if self.node.kind.is_dynamic() {
             // A dynamically typed operation returns one gradient.
             for (number, input) in inputs.into_iter().enumerate() {
                 let args = self.arguments(back, &[upstream.clone(), wrt(number)]);
-                given[input] = Some(self.graph.call(back, args)?);
+                gradients[input] = Some(self.graph.call(back, args)?);
             }
-            return Some(given);
+            return Some(gradients);
         }
         let both = self.graph.call(back, self.arguments(back, &[upstream]))?;
         for (number, input) in inputs.into_iter().enumerate() {
-            given[input] = Some(part(&both, number, Some(&self.node.inputs[input]))?);
+            gradients[input] = Some(part(&both, number, Some(&self.node.inputs[input]))?);
         }
-        Some(given)
+        Some(gradients)
     }
 
     /// Returns the gradients of a concatenation. The operands are consecutive parts of the result, so each operand
     /// receives its part of the upstream gradient.
     fn joined(&self, back: &'static OpSpec, upstream: RuleArg) -> Gradients {
-        let mut given = Vec::with_capacity(self.node.inputs.len());
+        let mut gradients = Vec::with_capacity(self.node.inputs.len());
         for number in 0..self.node.inputs.len() {
             // The operand is the first input, because its gradient has the pattern of the first input.
             let mut inputs = vec![Arc::clone(&self.node.inputs[number])];
@@ -102,9 +102,9 @@ impl ForwardStep<'_> {
             let tensors = Arg::List((0..self.node.inputs.len()).map(&mut item).collect());
             let upstream = upstream.clone().arg(&mut inputs);
             let args = [tensors, upstream, self.call.named("axis").clone(), Arg::Integer(number as i128)];
-            given.push(Some(self.graph.step(Call::of(back, args), inputs)?));
+            gradients.push(Some(self.graph.step(Call::of(back, args), inputs)?));
         }
-        Some(given)
+        Some(gradients)
     }
 
     /// Returns the gradients of a matrix product of stored entries, with or without a mask.
@@ -123,9 +123,9 @@ impl ForwardStep<'_> {
             _ => self.graph.on_pattern(self.node, upstream)?,
         };
         let (x, y) = (self.named("x"), self.named("y"));
-        let stored = |given: &RuleArg| match given.node() {
+        let stored = |gradients: &RuleArg| match gradients.node() {
             Some(node) if node.kind.format() != "array" => RuleArg::Stored(Arc::clone(node)),
-            _ => given.clone(),
+            _ => gradients.clone(),
         };
         let hint = RuleArg::Plain(Arg::Hint(Box::new(semiring.clone())));
         let back = |wrt: Arg| {
@@ -134,16 +134,16 @@ impl ForwardStep<'_> {
             self.graph.call(&op::matmul_backward, args)
         };
         let both = if self.node.kind.is_dynamic() { None } else { Some(back(Arg::Absent)?) };
-        let mut given = self.none();
+        let mut gradients = self.none();
         for (number, parameter) in ["x", "y"].into_iter().enumerate() {
             let input = self.call.named(parameter).input()?;
-            given[input] = Some(match &both {
+            gradients[input] = Some(match &both {
                 Some(both) => part(both, number, Some(&self.node.inputs[input]))?,
                 // A dynamically typed operation returns one gradient.
                 None => back(Arg::Integer(number as i128))?,
             });
         }
-        Some(given)
+        Some(gradients)
     }
 
     /// Returns the gradients of a product with one factor per position of an axis.
@@ -175,9 +175,9 @@ impl ForwardStep<'_> {
         let others = Axes::from((0..rank).filter(|&other| other != axis).collect::<Vec<_>>());
         let products = graph.term(&g).mul_nonzero(&graph.term(&of));
         let sums = graph.call(&op::sum, [products.node?, RuleArg::Plain(Arg::Axes(others))])?;
-        let mut given = self.none();
-        given[self.call.arg(0).input()?] = Some(dx);
-        given[self.call.named("factors").input()?] = Some(graph.on_pattern(factors.node()?, &sums)?);
-        Some(given)
+        let mut gradients = self.none();
+        gradients[self.call.arg(0).input()?] = Some(dx);
+        gradients[self.call.named("factors").input()?] = Some(graph.on_pattern(factors.node()?, &sums)?);
+        Some(gradients)
     }
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use self::formulas::Term;
 use crate::base::axes::Axes;
 use crate::lazy::call::{Arg, Call};
-use crate::lazy::node::{Body, Family, Gradients, Made, Node, Work};
+use crate::lazy::node::{Body, Family, Gradients, Node, StepImpl, Work};
 use crate::lazy::steps::{is_float, step};
 use crate::lazy::value::Kind;
 use crate::ops::{OpSpec, Parameter, ParameterKind, op};
@@ -83,16 +83,16 @@ fn part_of(node: &Arc<Node>, number: usize) -> (Option<usize>, &Arc<Node>) {
 struct StepBuilder(Option<Family>);
 
 impl StepBuilder {
-    fn call(self, op: &'static OpSpec, given: impl IntoIterator<Item = RuleArg>) -> Option<Arc<Node>> {
+    fn call(self, op: &'static OpSpec, args: impl IntoIterator<Item = RuleArg>) -> Option<Arc<Node>> {
         let mut inputs = Vec::new();
-        let args: Vec<Arg> = given.into_iter().map(|given| given.arg(&mut inputs)).collect();
+        let args: Vec<Arg> = args.into_iter().map(|arg| arg.arg(&mut inputs)).collect();
         self.step(Call::of(op, args), inputs)
     }
 
     fn step(self, call: Call, inputs: Vec<Arc<Node>>) -> Option<Arc<Node>> {
         let own = self.0.and_then(|family| family(&call, &inputs));
-        let made = own.or_else(|| inputs.iter().find_map(|input| input.kind.kit(&call, &inputs)))?;
-        Some(Arc::new(step(call, inputs, Made { family: made.family.or(self.0), ..made })))
+        let step_impl = own.or_else(|| inputs.iter().find_map(|input| input.kind.kit(&call, &inputs)))?;
+        Some(Arc::new(step(call, inputs, StepImpl { family: step_impl.family.or(self.0), ..step_impl })))
     }
 
     /// Returns a gradient on the pattern of its operand. `gradient` does not have the reduced `axes`, so it is
@@ -165,22 +165,22 @@ struct ForwardStep<'a> {
 }
 
 impl ForwardStep<'_> {
-    fn given(&self, arg: &Arg) -> RuleArg {
+    fn rule_arg(&self, arg: &Arg) -> RuleArg {
         match arg {
             Arg::Input(number) => RuleArg::Whole(Arc::clone(&self.node.inputs[*number])),
             Arg::Stored(number) => RuleArg::Stored(Arc::clone(&self.node.inputs[*number])),
-            Arg::List(items) => RuleArg::List(items.iter().map(|item| self.given(item)).collect()),
+            Arg::List(items) => RuleArg::List(items.iter().map(|item| self.rule_arg(item)).collect()),
             arg => RuleArg::Plain(arg.clone()),
         }
     }
 
     fn named(&self, parameter: &str) -> RuleArg {
-        let given = self.given(self.call.named(parameter));
-        match given {
+        let rule_arg = self.rule_arg(self.call.named(parameter));
+        match rule_arg {
             // The gradient of an elementwise function is only at entries, so it is the same for a view of stored
             // entries.
             RuleArg::Stored(x) if self.call.op.is_function() => RuleArg::Whole(x),
-            given => given,
+            rule_arg => rule_arg,
         }
     }
 
@@ -188,16 +188,16 @@ impl ForwardStep<'_> {
     fn arguments(&self, op: &'static OpSpec, others: &[(&str, RuleArg)]) -> Vec<RuleArg> {
         let of = |parameter: &str| {
             let other = others.iter().find(|(name, _)| *name == parameter);
-            other.map_or_else(|| self.named(parameter), |(_, given)| given.clone())
+            other.map_or_else(|| self.named(parameter), |(_, rule_arg)| rule_arg.clone())
         };
         op.names().map(of).collect()
     }
 
     /// Returns gradients with a gradient for only this input.
     fn to(&self, input: usize, gradient: Option<Arc<Node>>) -> Gradients {
-        let mut given = self.none();
-        given[input] = Some(gradient?);
-        Some(given)
+        let mut gradients = self.none();
+        gradients[input] = Some(gradient?);
+        Some(gradients)
     }
 
     fn none(&self) -> Vec<Option<Arc<Node>>> {

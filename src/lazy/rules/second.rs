@@ -45,13 +45,13 @@ impl ForwardStep<'_> {
             }
             // Each element receives the upstream gradient times a weight. The upstream gradient therefore receives the
             // weighted sum of the incoming gradient.
-            Second::Shares => {
+            Second::Weights => {
                 let own = graph.at_entries(self.named("x").node()?, came)?;
                 let ones = (graph.zeros(&self.node.inputs[upstream?]) + 1.0).done()?;
                 let args = self.arguments(self.call.op, &[("upstream", RuleArg::Whole(ones))]);
-                let shares = graph.term(&graph.call(self.call.op, args)?);
+                let weights = graph.term(&graph.call(self.call.op, args)?);
                 // An element without a weight contributes nothing, even if the incoming gradient is NaN.
-                let products = shares.mul_nonzero(&graph.term(&own)).node?;
+                let products = weights.mul_nonzero(&graph.term(&own)).node?;
                 graph.call(&op::sum, self.arguments(&op::sum, &[("x", products)]))?
             }
         };
@@ -85,12 +85,12 @@ impl ForwardStep<'_> {
         let work = result.work()?;
         let of = ForwardStep { node: &result, work, call: &work.call, graph: StepBuilder(work.family) };
         let mut found = of.first(g)?;
-        let mut given = self.none();
+        let mut gradients = self.none();
         for (&to, from) in own.iter().zip(operands(&work.call)) {
-            given[to] = if to == place { None } else { found[from].take() };
+            gradients[to] = if to == place { None } else { found[from].take() };
         }
-        given[upstream] = Some(self.graph.on_pattern(g, &result)?);
-        Some(given)
+        gradients[upstream] = Some(self.graph.on_pattern(g, &result)?);
+        Some(gradients)
     }
 
     /// Returns the gradients of a gradient operation, by differentiating the formula of the gradient.

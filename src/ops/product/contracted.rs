@@ -20,7 +20,7 @@ pub(super) struct Along<'a, T: Clone> {
 
 /// The kind of factors that an element is multiplied by; the maximum over its factors counts.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Met {
+enum FactorClass {
     /// Only finite factors.
     Finite,
     /// A factor that is not finite.
@@ -141,9 +141,9 @@ impl<T: Ring> Contracted<'_, T> {
             };
             let wild_positions = count(&|_| true) - count(&T::isfinite);
             let meets = |factor: usize, row: usize| match item(&factors[factor], row) {
-                zero if is_left_out(factor, zero) => Met::LeftOut,
-                item if item.isfinite() => Met::Finite,
-                _ => Met::Wild,
+                zero if is_left_out(factor, zero) => FactorClass::LeftOut,
+                item if item.isfinite() => FactorClass::Finite,
+                _ => FactorClass::Wild,
             };
             let stored = self.count_stored(factors, into, &meets)?;
             let nan = T::Dot::NOTHING.plus(T::ZERO, wild).value().unwrap_or(T::ZERO);
@@ -161,7 +161,7 @@ impl<T: Ring> Contracted<'_, T> {
         &self,
         factors: &[Along<'_, T>],
         into: &[usize],
-        meets: &dyn Fn(usize, usize) -> Met,
+        meets: &dyn Fn(usize, usize) -> FactorClass,
     ) -> Allocated<Vec<usize>> {
         const BLOCK: usize = 256;
         let into_lengths = self.lengths(into);
@@ -169,13 +169,13 @@ impl<T: Ring> Contracted<'_, T> {
         let (mut rows, mut numbers) = ([0; BLOCK], [0; BLOCK]);
         for start in (0..self.x.values.len()).step_by(BLOCK) {
             let count = BLOCK.min(self.x.values.len() - start);
-            let mut met = [Met::Finite; BLOCK];
+            let mut met = [FactorClass::Finite; BLOCK];
             for (at, factor) in factors.iter().enumerate() {
                 self.x.place(&factor.axes, &self.lengths(&factor.axes), start, &mut numbers[..count]);
                 met.iter_mut().zip(&numbers[..count]).for_each(|(met, &row)| *met = meets(at, row).max(*met));
             }
             self.x.place(into, &into_lengths, start, &mut rows[..count]);
-            rows[..count].iter().zip(met).for_each(|(&row, met)| counts[row] += usize::from(met == Met::Wild));
+            rows[..count].iter().zip(met).for_each(|(&row, met)| counts[row] += usize::from(met == FactorClass::Wild));
         }
         Ok(counts)
     }

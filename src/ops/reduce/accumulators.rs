@@ -4,7 +4,7 @@ use super::*;
 use crate::base::axes::Axes;
 use crate::element::{Element, Float, Real, Ring};
 use crate::kernels::holistic::Holistic;
-use crate::kernels::partial::{How, partial};
+use crate::kernels::partial::{Reducer, partial};
 use quantile::QuantileRanks;
 use totals::Totals;
 
@@ -18,18 +18,18 @@ macro_rules! accumulators {
         $(accumulators!(@ $stream $name $options $bound);)*
     };
     (@ [fold $descriptor:expr] $name:ident $options:ident $bound:ident) => {
-        pub(crate) fn $name<T: $bound>(_: &$options, _: Option<T>) -> Option<How> {
-            Some(How::Fold(partial::<T, _>($descriptor)))
+        pub(crate) fn $name<T: $bound>(_: &$options, _: Option<T>) -> Option<Reducer> {
+            Some(Reducer::Fold(partial::<T, _>($descriptor)))
         }
     };
     (@ [folds $($choice:tt)*] $name:ident $options:ident $bound:ident) => {
-        pub(crate) fn $name<T: $bound>(options: &$options, _: Option<T>) -> Option<How> {
-            Some(How::Fold($($choice)*::<T>(options)))
+        pub(crate) fn $name<T: $bound>(options: &$options, _: Option<T>) -> Option<Reducer> {
+            Some(Reducer::Fold($($choice)*::<T>(options)))
         }
     };
     (@ [middle $descriptor:path] $name:ident $options:ident $bound:ident) => {
-        pub(crate) fn $name<T: $bound>(options: &$options, implicit: Option<T>) -> Option<How> {
-            $descriptor(options).middles(implicit).map(How::Middle)
+        pub(crate) fn $name<T: $bound>(options: &$options, implicit: Option<T>) -> Option<Reducer> {
+            $descriptor(options).middles(implicit).map(Reducer::Median)
         }
     };
     (@ [$stream:ident] $name:ident $options:ident $bound:ident) => {};

@@ -6,8 +6,8 @@ use std::slice;
 use ndarray::{ArrayD, ArrayViewD, Axis};
 
 use super::lanes::{
-    Finish, Make, OfLanes, Order, Place, check_lane, give_back, give_by_labels, map_distinct_lanes, map_labelled_lanes,
-    repeat_cells, visit_rows,
+    Finish, Make, OfLanes, Order, Place, check_lane, give_back, labelled_gradients, map_distinct_lanes,
+    map_labelled_lanes, repeat_cells, visit_rows,
 };
 use super::{check_countable, check_upstream, refused, refused_at};
 use crate::base::alloc;
@@ -20,7 +20,7 @@ use crate::element::Element;
 use crate::kernels::fold::{Fold, fold_runs, fold_until_settled};
 use crate::kernels::group::Unstored;
 use crate::kernels::holistic::{
-    Gradient, GradientInputs, Group, GroupGradient, Holistic, give_nothing_of_zeros, next_of, reduce_all_runs,
+    Gradient, GradientInputs, Group, GroupGradient, Holistic, clear_zero_gradients, next_of, reduce_all_runs,
     share_singly,
 };
 use crate::kernels::op::Outcomes;
@@ -198,22 +198,22 @@ pub(crate) fn gradient<T: Element, G: Element, H: Gradient<T, G>>(
     let in_group =
         |cell: usize, within| GradientInputs::InGroup { found: &found[cell], gradient: gradients[cell], within };
     if reduction.grouping().is_some() {
-        return give_by_labels(x.view(), &reduction, &mut |value, item, cell, within| {
+        return labelled_gradients(x.view(), &reduction, &mut |value, item, cell, within| {
             if gradients[cell].is_truthy() {
-                op.give(&[value], slice::from_mut(item), &in_group(cell, within));
+                op.write_gradients(&[value], slice::from_mut(item), &in_group(cell, within));
             }
         });
     }
     give_back(x.view(), &reduction, |row, items, Place { cell, within, is_lane }| match is_lane {
         true if !gradients[cell].is_truthy() => {}
-        true => op.give(row, items, &in_group(cell, within)),
+        true => op.write_gradients(row, items, &in_group(cell, within)),
         false => {
-            op.give(
+            op.write_gradients(
                 row,
                 items,
                 &GradientInputs::AcrossGroups { found: &found[cell..], gradients: &gradients[cell..], within },
             );
-            give_nothing_of_zeros(&gradients[cell..], items);
+            clear_zero_gradients(&gradients[cell..], items);
         }
     })
 }
@@ -226,19 +226,19 @@ fn group_gradient_by_labels<T: Element, G: Element, A: GroupGradient<T, G>>(
     gradients: &[G],
 ) -> Result<ArrayD<G>> {
     let mut members = alloc::with_capacity(x.len())?;
-    give_by_labels(x.view(), reduction, &mut |value, _: &mut G, cell, within| {
+    labelled_gradients(x.view(), reduction, &mut |value, _: &mut G, cell, within| {
         members.push((cell, within, members.len(), value));
     })?;
     members.sort_unstable_by_key(|&(cell, within, ..)| (cell, within));
-    let mut given = alloc::zeros(x.len())?;
+    let mut slots = alloc::zeros(x.len())?;
     for group in members.chunk_by(|a, b| a.0 == b.0).filter(|group| gradients[group[0].0].is_truthy()) {
         let values = alloc::collect(group.iter().map(|member| member.3))?;
         let mut received = alloc::zeros(group.len())?;
-        op.give(&Group::of_slice(&values), gradients[group[0].0], &mut received)
+        op.write_gradients(&Group::of_slice(&values), gradients[group[0].0], &mut received)
             .map_err(|fault| refused_at(op.name(), fault.of(group[0].0), reduction, reduction.kept_lengths()))?;
-        group.iter().zip(received).for_each(|(member, received)| given[member.2] = received);
+        group.iter().zip(received).for_each(|(member, received)| slots[member.2] = received);
     }
-    Ok(dense_array(&x.shape().into(), given))
+    Ok(dense_array(&x.shape().into(), slots))
 }
 
 /// Computes the gradient of a reduction in which each gradient depends on all elements of the group.
@@ -258,7 +258,7 @@ pub(crate) fn group_gradient<T: Element, G: Element, A: GroupGradient<T, G>>(
     let lanes_last = [reduction.kept(), reduction.reduced()].concat();
     let lanes = x.view().permuted_axes(&lanes_last[..]);
     let values = alloc::collect(lanes.iter().copied())?;
-    let received = give_to_lanes(op, &values, &all_cells(upstream)?, reduction.extent() as usize)
+    let received = lane_gradients(op, &values, &all_cells(upstream)?, reduction.extent() as usize)
         .map_err(|refusal| refused_at(op.name(), refusal, &reduction, reduction.kept_lengths()))?;
     let mut places = vec![0; lanes_last.len()];
     lanes_last.iter().enumerate().for_each(|(place, &axis)| places[axis] = place);
@@ -267,7 +267,7 @@ pub(crate) fn group_gradient<T: Element, G: Element, A: GroupGradient<T, G>>(
 }
 
 /// Computes the gradients that the elements of consecutive lanes of one length receive.
-fn give_to_lanes<T: Element, G: Element, A: GroupGradient<T, G>>(
+fn lane_gradients<T: Element, G: Element, A: GroupGradient<T, G>>(
     op: A,
     values: &[T],
     gradients: &[G],
@@ -275,7 +275,7 @@ fn give_to_lanes<T: Element, G: Element, A: GroupGradient<T, G>>(
 ) -> Outcomes<Vec<G>> {
     let mut received = alloc::zeros(values.len())?;
     let ends = threads::map_parts(values.len(), 5000, 0, |part| part.end / extent * extent);
-    let given = threads::map_slices(&mut received, &ends, |part, received| {
+    let done = threads::map_slices(&mut received, &ends, |part, received| {
         let first = (ends[part] - received.len()) / extent;
         received.chunks_mut(extent).enumerate().try_for_each(|(lane, received)| {
             let cell = first + lane;
@@ -283,10 +283,10 @@ fn give_to_lanes<T: Element, G: Element, A: GroupGradient<T, G>>(
                 return Ok(());
             }
             let group = Group::of_slice(&values[cell * extent..(cell + 1) * extent]);
-            op.give(&group, gradients[cell], received).map_err(|fault| fault.of(cell))
+            op.write_gradients(&group, gradients[cell], received).map_err(|fault| fault.of(cell))
         })
     });
-    given.into_iter().collect::<Outcomes<()>>().map(|()| received)
+    done.into_iter().collect::<Outcomes<()>>().map(|()| received)
 }
 
 /// Returns for each element the upstream gradient of its output element, unchanged except for the sign of zero.
@@ -301,7 +301,7 @@ pub(crate) fn spread<T: Element, G: Element>(
     }
     let gradients = without_signs(alloc::owned(all_cells(upstream)?)?);
     if reduction.grouping().is_some() {
-        return give_by_labels(x.view(), &reduction, &mut |_, item, cell, _| *item = gradients[cell]);
+        return labelled_gradients(x.view(), &reduction, &mut |_, item, cell, _| *item = gradients[cell]);
     }
     give_back(x.view(), &reduction, |row, received, Place { cell, is_lane, .. }| match is_lane {
         true => received.fill(gradients[cell]),

@@ -6,7 +6,7 @@ use super::{fold, gradient};
 use crate::base::alloc::Allocated;
 use crate::base::axes::Axes;
 use crate::base::error::Result;
-use crate::element::{Float, Interleaved, Known, Real};
+use crate::element::{Float, Interleaved, Real, RunResults};
 use crate::kernels::extreme::{beyond, extreme_of_many, extremes_interleaved, missing};
 use crate::kernels::fold::Fold;
 use crate::kernels::group::Unstored;
@@ -77,7 +77,7 @@ impl<T: Real, const IS_MAX: bool, const SKIPS_NAN: bool> Fold<T> for Extreme<IS_
 
     /// The sign of a zero depends on the other zeros and on the fill, so a zero is not known here.
     #[inline(always)]
-    fn of_interleaved(&self, values: &[T], runs: &Interleaved, unstored: &Unstored<T>) -> Known<T> {
+    fn of_interleaved(&self, values: &[T], runs: &Interleaved, unstored: &Unstored<T>) -> RunResults<T> {
         let (found, are_known) = extremes_interleaved::<IS_MAX, T>(values, runs, unstored);
         (found.map(|(found, _)| found), from_fn(|run| are_known[run] & (found[run].0 != T::ZERO)))
     }
@@ -110,12 +110,12 @@ impl<T: Real, const IS_MAX: bool, const SKIPS_NAN: bool> Fold<T> for Extreme<IS_
 
 /// The descriptor of the gradients.
 #[derive(Clone, Copy)]
-struct ExtremeShares {
+struct ExtremeGradient {
     is_max: bool,
     skips_nan: bool,
 }
 
-impl Op for ExtremeShares {
+impl Op for ExtremeGradient {
     fn name(&self) -> &'static str {
         match (self.is_max, self.skips_nan) {
             (false, false) => op::min_backward.name,
@@ -127,7 +127,7 @@ impl Op for ExtremeShares {
 }
 
 /// Finds the extreme of a group, and the number of elements that are equal to it; no element is equal to NaN.
-impl<T: Real> Holistic<T> for ExtremeShares {
+impl<T: Real> Holistic<T> for ExtremeGradient {
     type Out = (T, u128);
     type Scratch = ();
 
@@ -160,7 +160,7 @@ fn extreme_of_group<const IS_MAX: bool, T: Real>(group: &Group<'_, T>, skips_nan
     }
 }
 
-impl<T: Real, G: Float> Gradient<T, G> for ExtremeShares {
+impl<T: Real, G: Float> Gradient<T, G> for ExtremeGradient {
     fn of_element(&self, value: T, &(found, count): &(T, u128), _: usize, gradient: G) -> Option<G> {
         (value == found).then(|| gradient.over(count))
     }
@@ -238,7 +238,7 @@ pub fn min_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
     upstream: &U,
     axes: impl Into<Axes>,
 ) -> Result<X::Reduced<U::Elem>> {
-    gradient(x, ExtremeShares { is_max: false, skips_nan: false }, upstream, &axes.into())
+    gradient(x, ExtremeGradient { is_max: false, skips_nan: false }, upstream, &axes.into())
 }
 
 /// Returns the largest element over the given axes.
@@ -313,7 +313,7 @@ pub fn max_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
     upstream: &U,
     axes: impl Into<Axes>,
 ) -> Result<X::Reduced<U::Elem>> {
-    gradient(x, ExtremeShares { is_max: true, skips_nan: false }, upstream, &axes.into())
+    gradient(x, ExtremeGradient { is_max: true, skips_nan: false }, upstream, &axes.into())
 }
 
 /// Returns the smallest element over the given axes, ignoring NaN.
@@ -388,7 +388,7 @@ pub fn nanmin_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
     upstream: &U,
     axes: impl Into<Axes>,
 ) -> Result<X::Reduced<U::Elem>> {
-    gradient(x, ExtremeShares { is_max: false, skips_nan: true }, upstream, &axes.into())
+    gradient(x, ExtremeGradient { is_max: false, skips_nan: true }, upstream, &axes.into())
 }
 
 /// Returns the largest element over the given axes, ignoring NaN.
@@ -463,5 +463,5 @@ pub fn nanmax_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
     upstream: &U,
     axes: impl Into<Axes>,
 ) -> Result<X::Reduced<U::Elem>> {
-    gradient(x, ExtremeShares { is_max: true, skips_nan: true }, upstream, &axes.into())
+    gradient(x, ExtremeGradient { is_max: true, skips_nan: true }, upstream, &axes.into())
 }

@@ -218,23 +218,23 @@ pub(super) fn map_labelled_lanes<T: Element, S, U: Copy + Send + Sync>(
     Ok((in_axis_order(results, kept, lengths)?, labelled.lengths_in_order(reduction)))
 }
 
-/// Returns an array of the shape of `view`, with zeros except for the items that `give` writes. Its arguments are each
+/// Returns an array of the shape of `view`, with zeros except for the items that `write_gradients` writes. Its arguments are each
 /// element, its item, its output element in a reduction by labels, and its position in the group.
-pub(super) fn give_by_labels<T: Element, G: Element>(
+pub(super) fn labelled_gradients<T: Element, G: Element>(
     view: ArrayViewD<'_, T>,
     reduction: &Reduction,
-    give: &mut dyn FnMut(T, &mut G, usize, usize),
+    write_gradients: &mut dyn FnMut(T, &mut G, usize, usize),
 ) -> Result<ArrayD<G>> {
     let shape = Shape::from(view.shape());
-    let mut given = alloc::zeros(view.len())?;
+    let mut gradients = alloc::zeros(view.len())?;
     let mut at = vec![0; shape.rank()];
-    for (item, &value) in given.iter_mut().zip(&view) {
+    for (item, &value) in gradients.iter_mut().zip(&view) {
         let kept = reduction.kept().iter().zip(reduction.kept_lengths());
         let cell = kept.fold(0, |cell, (&axis, length)| cell * length + reduction.kept_coord(axis, at[axis]));
-        give(value, item, cell, reduction.position_in_group(|axis| at[axis]) as usize);
+        write_gradients(value, item, cell, reduction.position_in_group(|axis| at[axis]) as usize);
         step(&mut at, &shape);
     }
-    Ok(dense_array(&shape, given))
+    Ok(dense_array(&shape, gradients))
 }
 
 /// Returns the axes so that neighbours along the last axis are nearest in memory; axes of length 1 come first.
@@ -376,26 +376,26 @@ fn copy_lanes<T: Element>(lanes: ArrayViewD<'_, T>, mut copy: ArrayViewMut2<'_, 
     parts.for_each(|(part, mut copy)| copy.assign(&part));
 }
 
-/// Returns an array of the shape of `view`, with zeros except for the items that `give` writes. It is called for each
+/// Returns an array of the shape of `view`, with zeros except for the items that `write_gradients` writes. It is called for each
 /// row of the last axis, with its elements, their items, and the location of the row.
 pub(super) fn give_back<T: Element, G: Element>(
     view: ArrayViewD<'_, T>,
     reduction: &Reduction,
-    give: impl Fn(&[T], &mut [G], Place) + Sync,
+    write_gradients: impl Fn(&[T], &mut [G], Place) + Sync,
 ) -> Result<ArrayD<G>> {
     let shape = Shape::from(view.shape());
     check_result::<G>(&shape, dense_bytes(&view))?;
-    let mut given = alloc::zeros(view.len())?;
-    if given.is_empty() {
-        return Ok(dense_array(&shape, given));
+    let mut gradients = alloc::zeros(view.len())?;
+    if gradients.is_empty() {
+        return Ok(dense_array(&shape, gradients));
     }
     let rows = ArrayRows::new(view, reduction);
-    let ends = threads::map_parts(given.len(), 1000, 0, |part| part.end / rows.width * rows.width);
-    let done = threads::map_slices(&mut given, &ends, |part, given| {
-        rows.give(if part == 0 { 0 } else { ends[part - 1] }, given, &give)
+    let ends = threads::map_parts(gradients.len(), 1000, 0, |part| part.end / rows.width * rows.width);
+    let done = threads::map_slices(&mut gradients, &ends, |part, gradients| {
+        rows.write_gradients(if part == 0 { 0 } else { ends[part - 1] }, gradients, &write_gradients)
     });
     done.into_iter().collect::<Allocated<()>>()?;
-    Ok(dense_array(&shape, given))
+    Ok(dense_array(&shape, gradients))
 }
 
 /// The rows of an array along its last axis, which is not empty, and their location in the reduction.
@@ -433,18 +433,23 @@ impl<'a, T: Element> ArrayRows<'a, T> {
         }
     }
 
-    /// Calls `give` for the rows from the element `start` on, while there are items.
-    fn give<G>(&self, start: usize, given: &mut [G], give: &impl Fn(&[T], &mut [G], Place)) -> Allocated<()> {
+    /// Calls `write_gradients` for the rows from the element `start` on, while there are items.
+    fn write_gradients<G>(
+        &self,
+        start: usize,
+        gradients: &mut [G],
+        write_gradients: &impl Fn(&[T], &mut [G], Place),
+    ) -> Allocated<()> {
         let first = start / self.width;
         let mut at = vec![0; self.outer.len()];
         unravel(first, &self.outer, &mut at);
         let (view, passed) = self.starting_at(first);
-        for (row, items) in view.rows().into_iter().skip(passed).zip(given.chunks_mut(self.width)) {
+        for (row, items) in view.rows().into_iter().skip(passed).zip(gradients.chunks_mut(self.width)) {
             let (cell, within) = (dot(&at, &self.cell_steps), dot(&at, &self.lane_steps));
             let place = Place { cell, within, is_lane: self.is_lane };
             match row.to_slice() {
-                Some(row) => give(row, items, place),
-                None => give(&alloc::collect(row.iter().copied())?, items, place),
+                Some(row) => write_gradients(row, items, place),
+                None => write_gradients(&alloc::collect(row.iter().copied())?, items, place),
             }
             step(&mut at, &self.outer);
         }

@@ -84,10 +84,10 @@ fn largest_of<T: Float>(values: &[T]) -> f64 {
 fn sum_of<T: Float>(values: &[T], largest: f64) -> Total {
     shared_total::<T, f64, Total>(values, move |sum, values| {
         for values in values.chunks(BLOCK) {
-            let mut made = [0.0; BLOCK];
+            let mut block = [0.0; BLOCK];
             // Differences are at most 0, so no exponential overflows.
-            made.iter_mut().zip(values).for_each(|(made, &value)| *made = exp(value.to_f64() - largest));
-            Accumulator::<f64>::add_slice(sum, &made[..values.len()]);
+            block.iter_mut().zip(values).for_each(|(block, &value)| *block = exp(value.to_f64() - largest));
+            Accumulator::<f64>::add_slice(sum, &block[..values.len()]);
         }
     })
 }

@@ -5,13 +5,13 @@ use crate::base::axes::Axes;
 use crate::base::error::Result;
 use crate::element::{Float, Real};
 use crate::kernels::holistic::{Group, Holistic};
-use crate::kernels::median::{MedianQuery, ShareRule};
+use crate::kernels::median::{MedianGradientRule, MedianQuery};
 use crate::kernels::op::{Op, Outcome};
 use crate::kernels::rank::Rule;
 use crate::kernels::select::Sieve;
 use crate::ops::op;
 use crate::ops::operand::Operand;
-use crate::ops::reduce::quantile::{QuantileRanks, QuantileShares};
+use crate::ops::reduce::quantile::{QuantileGradient, QuantileRanks};
 
 pub use crate::kernels::median::MedianGradient;
 pub use crate::kernels::rank::EvenCount;
@@ -401,6 +401,6 @@ pub fn nanmedian_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
     options: impl Into<Nanmedian>,
 ) -> Result<X::Reduced<U::Elem>> {
     let Nanmedian { axes, even, rule, spread_nan } = options.into();
-    let asked = MedianQuery { rule: Rule::Middle(even), skips_nan: true };
-    gradient(x, QuantileShares(ShareRule { asked, rule, spread_nan }), upstream, &axes)
+    let query = MedianQuery { rule: Rule::Middle(even), skips_nan: true };
+    gradient(x, QuantileGradient(MedianGradientRule { query, rule, spread_nan }), upstream, &axes)
 }

@@ -178,9 +178,9 @@ pub(super) fn accumulator<T: Float>(options: &Norm) -> Box<dyn Partial> {
 
 /// The descriptor of the gradient.
 #[derive(Clone, Copy)]
-struct NormShares(NormOrder);
+struct NormGradient(NormOrder);
 
-impl Op for NormShares {
+impl Op for NormGradient {
     fn name(&self) -> &'static str {
         op::norm_backward.name
     }
@@ -197,7 +197,7 @@ fn total<T: Float, A: Accumulator<T>>(group: &Group<'_, T>) -> A {
 }
 
 /// Finds the norm, and the number of elements with the largest magnitude. Neither is needed if only signs matter.
-impl<T: Float> Holistic<T> for NormShares {
+impl<T: Float> Holistic<T> for NormGradient {
     type Out = (f64, u128);
     type Scratch = ();
 
@@ -230,7 +230,7 @@ impl<T: Float> Holistic<T> for NormShares {
     }
 }
 
-impl<T: Float, G: Float> Gradient<T, G> for NormShares {
+impl<T: Float, G: Float> Gradient<T, G> for NormGradient {
     fn of_element(&self, value: T, &(norm, count): &(f64, u128), _: usize, gradient: G) -> Option<G> {
         let value = value.to_f64();
         let sign = if value > 0.0 { 1.0 } else { -1.0 };
@@ -344,5 +344,5 @@ pub fn norm_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
     options: impl Into<Norm>,
 ) -> Result<X::Reduced<U::Elem>> {
     let options = options.into();
-    gradient(x, NormShares(options.order), upstream, &options.axes)
+    gradient(x, NormGradient(options.order), upstream, &options.axes)
 }

@@ -5,7 +5,7 @@ use std::array::from_fn;
 use super::holistic;
 use crate::base::axes::Axes;
 use crate::base::error::Result;
-use crate::element::{Float, Interleaved, Known, Real};
+use crate::element::{Float, Interleaved, Real, RunResults};
 use crate::kernels::extreme::extremes_interleaved;
 use crate::kernels::group::Unstored;
 use crate::kernels::holistic::{Group, Holistic};
@@ -56,7 +56,7 @@ impl<T: Real> Holistic<T> for ExtremePosition {
         unstored: &Unstored<T>,
         position: &(dyn Fn(usize) -> u128 + Sync),
         blank: u64,
-    ) -> Known<u64> {
+    ) -> RunResults<u64> {
         let (found, are_known) = match self.is_max {
             true => extremes_interleaved::<true, T>(values, runs, unstored),
             false => extremes_interleaved::<false, T>(values, runs, unstored),

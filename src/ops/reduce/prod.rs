@@ -66,25 +66,25 @@ impl<T: Ring> Holistic<T> for Prod {
 
 /// The descriptor of the gradients.
 #[derive(Clone, Copy)]
-struct ProdShares {
+struct ProdGradient {
     skips_nan: bool,
 }
 
-impl Op for ProdShares {
+impl Op for ProdGradient {
     fn name(&self) -> &'static str {
         if self.skips_nan { op::nanprod_backward.name } else { op::prod_backward.name }
     }
 }
 
-impl<T: Real, G: Float> GroupGradient<T, G> for ProdShares {
-    fn give(&self, group: &Group<'_, T>, gradient: G, received: &mut [G]) -> Outcome<()> {
+impl<T: Real, G: Float> GroupGradient<T, G> for ProdGradient {
+    fn write_gradients(&self, group: &Group<'_, T>, gradient: G, received: &mut [G]) -> Outcome<()> {
         let factor = counted(self.skips_nan, |value: T| value.to_f64().factor());
         let at = |within: usize| ((group.position)(within), factor(group.stored[within]));
-        let give = |within: usize, others: G::Factor| {
+        let write_gradients = |within: usize, others: G::Factor| {
             let share = G::product_of(others.times(gradient.factor())).unwrap_or(G::NAN);
             received[within] = if self.skips_nan && group.stored[within].isnan() { G::ZERO } else { share };
         };
-        Ok(others(group.stored.len(), at, unstored_factors(group, factor)?, give)?)
+        Ok(others(group.stored.len(), at, unstored_factors(group, factor)?, write_gradients)?)
     }
 }
 
@@ -184,7 +184,7 @@ pub fn prod_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
     upstream: &U,
     axes: impl Into<Axes>,
 ) -> Result<X::Reduced<U::Elem>> {
-    group_gradient(x, ProdShares { skips_nan: false }, upstream, &axes.into())
+    group_gradient(x, ProdGradient { skips_nan: false }, upstream, &axes.into())
 }
 
 /// Returns the product over the given axes, ignoring NaN.
@@ -282,5 +282,5 @@ pub fn nanprod_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
     upstream: &U,
     axes: impl Into<Axes>,
 ) -> Result<X::Reduced<U::Elem>> {
-    group_gradient(x, ProdShares { skips_nan: true }, upstream, &axes.into())
+    group_gradient(x, ProdGradient { skips_nan: true }, upstream, &axes.into())
 }

@@ -6,7 +6,9 @@ use crate::base::error::{Error, Result};
 use crate::element::{Float, Real};
 use crate::kernels::group::Unstored;
 use crate::kernels::holistic::{Gradient, GradientInputs, Group, Holistic};
-use crate::kernels::median::{MedianGradient, MedianQuery, RankWeights, ShareRule, give, median_of_one};
+use crate::kernels::median::{
+    MedianGradient, MedianGradientRule, MedianQuery, RankWeights, median_of_one, write_gradients,
+};
 use crate::kernels::op::{Op, Outcome};
 use crate::kernels::ordered::{Middles, RankSearch, value_of};
 use crate::kernels::passes::Pass;
@@ -154,11 +156,11 @@ impl<T: Real> Holistic<T> for QuantileRanks {
 
 /// The descriptor of the gradients of medians and quantiles.
 #[derive(Clone, Copy)]
-pub(super) struct QuantileShares(pub(super) ShareRule);
+pub(super) struct QuantileGradient(pub(super) MedianGradientRule);
 
-impl Op for QuantileShares {
+impl Op for QuantileGradient {
     fn name(&self) -> &'static str {
-        match (self.0.asked.rule, self.0.asked.skips_nan) {
+        match (self.0.query.rule, self.0.query.skips_nan) {
             (Rule::Middle(_), false) => op::median_backward.name,
             (Rule::Middle(_), true) => op::nanmedian_backward.name,
             (Rule::At(..), false) => op::quantile_backward.name,
@@ -167,7 +169,7 @@ impl Op for QuantileShares {
     }
 }
 
-impl<T: Real> Holistic<T> for QuantileShares {
+impl<T: Real> Holistic<T> for QuantileGradient {
     type Out = RankWeights<T>;
     type Scratch = Sieve<T>;
 
@@ -184,13 +186,13 @@ impl<T: Real> Holistic<T> for QuantileShares {
     }
 }
 
-impl<T: Real, G: Float> Gradient<T, G> for QuantileShares {
+impl<T: Real, G: Float> Gradient<T, G> for QuantileGradient {
     fn of_element(&self, value: T, found: &RankWeights<T>, within: usize, gradient: G) -> Option<G> {
         found.of(within, value, gradient)
     }
 
-    fn give(&self, values: &[T], received: &mut [G], given: &GradientInputs<'_, RankWeights<T>, G>) {
-        give(values, received, given);
+    fn write_gradients(&self, values: &[T], received: &mut [G], inputs: &GradientInputs<'_, RankWeights<T>, G>) {
+        write_gradients(values, received, inputs);
     }
 }
 
@@ -293,8 +295,8 @@ pub fn median_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
     options: impl Into<Nanmedian>,
 ) -> Result<X::Reduced<U::Elem>> {
     let Nanmedian { axes, even, rule, spread_nan } = options.into();
-    let asked = MedianQuery { rule: Rule::Middle(even), skips_nan: false };
-    gradient(x, QuantileShares(ShareRule { asked, rule, spread_nan }), upstream, &axes)
+    let query = MedianQuery { rule: Rule::Middle(even), skips_nan: false };
+    gradient(x, QuantileGradient(MedianGradientRule { query, rule, spread_nan }), upstream, &axes)
 }
 
 /// Rejects a `q` that is not from 0 to 1.
@@ -403,8 +405,8 @@ pub fn quantile_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
     options: impl Into<Quantile>,
 ) -> Result<X::Reduced<U::Elem>> {
     let Quantile { axes, method, rule } = options.into();
-    let asked = MedianQuery { rule: Rule::At(q, method), skips_nan: false };
-    let op = checked(QuantileShares(ShareRule { asked, rule, spread_nan: false }), q)?;
+    let query = MedianQuery { rule: Rule::At(q, method), skips_nan: false };
+    let op = checked(QuantileGradient(MedianGradientRule { query, rule, spread_nan: false }), q)?;
     gradient(x, op, upstream, &axes)
 }
 
@@ -506,7 +508,7 @@ pub fn nanquantile_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
     options: impl Into<Quantile>,
 ) -> Result<X::Reduced<U::Elem>> {
     let Quantile { axes, method, rule } = options.into();
-    let asked = MedianQuery { rule: Rule::At(q, method), skips_nan: true };
-    let op = checked(QuantileShares(ShareRule { asked, rule, spread_nan: false }), q)?;
+    let query = MedianQuery { rule: Rule::At(q, method), skips_nan: true };
+    let op = checked(QuantileGradient(MedianGradientRule { query, rule, spread_nan: false }), q)?;
     gradient(x, op, upstream, &axes)
 }

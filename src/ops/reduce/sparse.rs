@@ -13,7 +13,8 @@ use crate::element::{Element, without_sign};
 use crate::kernels::fold::{Fold, fold_groups, fold_singly};
 use crate::kernels::group::{Groups, UnstoredByGroup};
 use crate::kernels::holistic::{
-    Gradient, Group, GroupGradient, Holistic, give_apart, next_of, reduce_groups, share_among_entries, share_singly,
+    Gradient, Group, GroupGradient, Holistic, group_gradients, next_of, reduce_groups, share_among_entries,
+    share_singly,
 };
 use crate::kernels::kept_axes::KeptAxes;
 use crate::kernels::lanes::spread as spread_lanes;
@@ -138,23 +139,23 @@ pub(crate) fn gradient<T: Element, G: Element, H: Gradient<T, G>>(
 
 /// A function that computes the gradients of the entries. Its arguments are the groups, their unstored positions, their
 /// gradients, and a function for the position of an entry in its group.
-type Give<'a, T, G> =
+type GradientsFn<'a, T, G> =
     dyn Fn(&Groups, &UnstoredByGroup<'_, T>, &[G], &(dyn Fn(usize) -> u128 + Sync)) -> Outcomes<Vec<G>> + 'a;
 
-/// Computes the gradients of the entries by `give`, from the gradients of the groups.
+/// Computes the gradients of the entries by `write_gradients`, from the gradients of the groups.
 fn by_groups<T: Element, G: Element>(
     x: &Entries<'_, T>,
     operation: &'static str,
     upstream: &ErasedOperand<'_, G>,
     reduction: &Reduction,
-    give: &Give<'_, T, G>,
+    write_gradients: &GradientsFn<'_, T, G>,
 ) -> Result<Vec<G>> {
     let ReductionPlan { pattern, groups } = ReductionPlan::new(x.pattern, reduction)?;
     let position = |entry: usize| position_in_group(x.pattern, reduction, entry);
     let extents = each_extent(&pattern, reduction, x.extents(reduction)?.as_deref())?;
     let unstored = UnstoredByGroup { unstored: x.unstored(reduction), extents: extents.as_deref() };
     let gradients = upstream.at_entries(&pattern)?;
-    give(&groups, &unstored, &gradients, &position)
+    write_gradients(&groups, &unstored, &gradients, &position)
         .map_err(|refusal| refused_group(x.pattern, operation, refusal, reduction, &groups))
 }
 
@@ -172,7 +173,7 @@ pub(crate) fn group_gradient<T: Element, G: Element, A: GroupGradient<T, G>>(
         let mut singly = x.values.iter().zip(&mut received);
         singly
             .try_for_each(|(&value, received)| match received.is_truthy() {
-                true => op.give(&Group::of_slice(&[value]), *received, slice::from_mut(received)),
+                true => op.write_gradients(&Group::of_slice(&[value]), *received, slice::from_mut(received)),
                 false => {
                     *received = G::ZERO;
                     Ok(())
@@ -182,7 +183,7 @@ pub(crate) fn group_gradient<T: Element, G: Element, A: GroupGradient<T, G>>(
         received
     } else {
         by_groups(x, op.name(), upstream, &reduction, &|groups, unstored, gradients, position| {
-            give_apart(op, groups, x.values, unstored, gradients, position)
+            group_gradients(op, groups, x.values, unstored, gradients, position)
         })?
     };
     Ok(Tensor::from_valid(x.pattern.clone(), values, G::ZERO))

@@ -69,12 +69,12 @@ impl<T: Ring, const SKIPS_NAN: bool> Finish<T> for Mean<SKIPS_NAN> {
 /// The descriptor of the gradients: each element that counts receives the gradient of its output element, or a
 /// fraction.
 #[derive(Clone, Copy)]
-struct SumShares {
+struct SumGradient {
     is_mean: bool,
     skips_nan: bool,
 }
 
-impl Op for SumShares {
+impl Op for SumGradient {
     fn name(&self) -> &'static str {
         match (self.is_mean, self.skips_nan) {
             (false, false) => op::sum_backward.name,
@@ -86,7 +86,7 @@ impl Op for SumShares {
 }
 
 /// Finds the number of elements of a group that count.
-impl<T: Element> Holistic<T> for SumShares {
+impl<T: Element> Holistic<T> for SumGradient {
     type Out = u128;
     type Scratch = ();
 
@@ -110,7 +110,7 @@ impl<T: Element> Holistic<T> for SumShares {
     }
 }
 
-impl<T: Element, G: Float> Gradient<T, G> for SumShares {
+impl<T: Element, G: Float> Gradient<T, G> for SumGradient {
     fn of_element(&self, value: T, &count: &u128, _: usize, gradient: G) -> Option<G> {
         Some(match self.skips_nan && value.isnan() {
             true => G::ZERO,
@@ -367,7 +367,7 @@ pub fn nansum_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
     upstream: &U,
     axes: impl Into<Axes>,
 ) -> Result<X::Reduced<U::Elem>> {
-    gradient(x, SumShares { is_mean: false, skips_nan: true }, upstream, &axes.into())
+    gradient(x, SumGradient { is_mean: false, skips_nan: true }, upstream, &axes.into())
 }
 
 /// Returns the gradient of [`mean`]: the gradient of the group divided by its size.
@@ -406,7 +406,7 @@ pub fn mean_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
     upstream: &U,
     axes: impl Into<Axes>,
 ) -> Result<X::Reduced<U::Elem>> {
-    gradient(x, SumShares { is_mean: true, skips_nan: false }, upstream, &axes.into())
+    gradient(x, SumGradient { is_mean: true, skips_nan: false }, upstream, &axes.into())
 }
 
 /// Returns the gradient of [`nanmean`], divided among the elements that are not NaN.
@@ -443,5 +443,5 @@ pub fn nanmean_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
     upstream: &U,
     axes: impl Into<Axes>,
 ) -> Result<X::Reduced<U::Elem>> {
-    gradient(x, SumShares { is_mean: true, skips_nan: true }, upstream, &axes.into())
+    gradient(x, SumGradient { is_mean: true, skips_nan: true }, upstream, &axes.into())
 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::base::alloc::Allocated;
 use crate::base::machine::in_wide_vectors;
 use crate::base::threads;
-use crate::element::{ABREAST, Accumulator, Element, Interleaved, Known, Ring, Saved};
+use crate::element::{ABREAST, Accumulator, Element, Interleaved, Ring, RunResults, Saved};
 use crate::kernels::fold::{Fold, fold_lanes, unstored_state};
 use crate::kernels::group::Unstored;
 use crate::kernels::kept_axes::KeptAxes;
@@ -143,7 +143,7 @@ impl<T: Ring, F: Finish<T>> Fold<T> for Totals<F> {
     }
 
     #[inline(always)]
-    fn of_interleaved(&self, values: &[T], runs: &Interleaved, unstored: &Unstored<T>) -> Known<F::Out> {
+    fn of_interleaved(&self, values: &[T], runs: &Interleaved, unstored: &Unstored<T>) -> RunResults<F::Out> {
         let (mut results, mut are_known) = ([F::Out::ZERO; ABREAST], [false; ABREAST]);
         if F::SKIPS_NAN || !adds_nothing(unstored, unstored.positions(0)) {
             return (results, are_known);

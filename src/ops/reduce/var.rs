@@ -6,7 +6,7 @@ use super::{gradient, holistic};
 use crate::base::axes::Axes;
 use crate::base::error::Result;
 use crate::base::threads;
-use crate::element::{ABREAST, Accumulator, Float, Interleaved, Known, Real, Ring};
+use crate::element::{ABREAST, Accumulator, Float, Interleaved, Real, Ring, RunResults};
 use crate::kernels::group::Unstored;
 use crate::kernels::holistic::{Gradient, Group, Holistic};
 use crate::kernels::op::{GroupError, Op, Outcome};
@@ -138,11 +138,11 @@ fn squares_of<T: Ring>(values: &[T], skips_nan: bool, part: usize, mean: f64) ->
         #[inline(always)]
         move |squares, values| {
             for values in values.chunks(BLOCK) {
-                let mut made = [0.0; BLOCK];
-                for (made, &value) in made.iter_mut().zip(values) {
-                    *made = if skips_nan && value.isnan() { 0.0 } else { square(value, part, mean) };
+                let mut block = [0.0; BLOCK];
+                for (block, &value) in block.iter_mut().zip(values) {
+                    *block = if skips_nan && value.isnan() { 0.0 } else { square(value, part, mean) };
                 }
-                Accumulator::<f64>::add_slice(squares, &made[..values.len()]);
+                Accumulator::<f64>::add_slice(squares, &block[..values.len()]);
             }
         },
     )
@@ -257,7 +257,7 @@ impl<T: Ring> Holistic<T> for Variance {
         unstored: &Unstored<T>,
         _: &(dyn Fn(usize) -> u128 + Sync),
         blank: T::Deviation,
-    ) -> Known<T::Deviation> {
+    ) -> RunResults<T::Deviation> {
         if unstored.fill.is_some_and(T::is_truthy) {
             return ([blank; ABREAST], [false; ABREAST]);
         }
@@ -292,13 +292,13 @@ struct GroupSpread {
 
 /// The descriptor of the gradients.
 #[derive(Clone, Copy)]
-struct VarShares {
+struct VarGradient {
     is_root: bool,
     skips_nan: bool,
     ddof: u64,
 }
 
-impl Op for VarShares {
+impl Op for VarGradient {
     fn name(&self) -> &'static str {
         match (self.is_root, self.skips_nan) {
             (false, false) => op::var_backward.name,
@@ -309,7 +309,7 @@ impl Op for VarShares {
     }
 }
 
-impl<T: Real> Holistic<T> for VarShares {
+impl<T: Real> Holistic<T> for VarGradient {
     type Out = GroupSpread;
     type Scratch = ();
 
@@ -327,7 +327,7 @@ impl<T: Real> Holistic<T> for VarShares {
     }
 }
 
-impl<T: Real, G: Float> Gradient<T, G> for VarShares {
+impl<T: Real, G: Float> Gradient<T, G> for VarGradient {
     fn of_element(&self, value: T, found: &GroupSpread, _: usize, gradient: G) -> Option<G> {
         if self.skips_nan && value.isnan() {
             return None;
@@ -412,7 +412,7 @@ pub fn var_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
     options: impl Into<Var>,
 ) -> Result<X::Reduced<U::Elem>> {
     let options = options.into();
-    gradient(x, VarShares { is_root: false, skips_nan: false, ddof: options.ddof }, upstream, &options.axes)
+    gradient(x, VarGradient { is_root: false, skips_nan: false, ddof: options.ddof }, upstream, &options.axes)
 }
 
 /// Returns the standard deviation over the given axes.
@@ -490,7 +490,7 @@ pub fn std_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
     options: impl Into<Var>,
 ) -> Result<X::Reduced<U::Elem>> {
     let options = options.into();
-    gradient(x, VarShares { is_root: true, skips_nan: false, ddof: options.ddof }, upstream, &options.axes)
+    gradient(x, VarGradient { is_root: true, skips_nan: false, ddof: options.ddof }, upstream, &options.axes)
 }
 
 /// Returns the variance over the given axes, ignoring NaN.
@@ -572,7 +572,7 @@ pub fn nanvar_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
     options: impl Into<Var>,
 ) -> Result<X::Reduced<U::Elem>> {
     let options = options.into();
-    gradient(x, VarShares { is_root: false, skips_nan: true, ddof: options.ddof }, upstream, &options.axes)
+    gradient(x, VarGradient { is_root: false, skips_nan: true, ddof: options.ddof }, upstream, &options.axes)
 }
 
 /// Returns the standard deviation over the given axes, ignoring NaN.
@@ -653,5 +653,5 @@ pub fn nanstd_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
     options: impl Into<Var>,
 ) -> Result<X::Reduced<U::Elem>> {
     let options = options.into();
-    gradient(x, VarShares { is_root: true, skips_nan: true, ddof: options.ddof }, upstream, &options.axes)
+    gradient(x, VarGradient { is_root: true, skips_nan: true, ddof: options.ddof }, upstream, &options.axes)
 }

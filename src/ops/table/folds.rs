@@ -49,11 +49,11 @@ macro_rules! __folds {
                 command(Fold, "Product over axes, ignoring NaN",
                     "tests/data/mauna_loa_co2.mtx --axis 1 --stored-only");
             min(Axes) [Real -> element] [order] [fold extreme::Extreme::<false, false>]
-                [min_backward() Real values shares] everywhere
+                [min_backward() Real values weights] everywhere
                 "Returns the smallest element over the given axes."
                 command(Fold, "Smallest element over axes", "tests/data/titanic.npz --axis 0,1");
             max(Axes) [Real -> element] [order] [fold extreme::Extreme::<true, false>]
-                [max_backward() Real values shares] everywhere
+                [max_backward() Real values weights] everywhere
                 "Returns the largest element over the given axes."
                 command(Fold, "Largest element over axes", "tests/data/titanic.npz --axis 0,1");
             argmin(Axes) [Real -> u64] [wide] [whole] [] everywhere
@@ -63,21 +63,21 @@ macro_rules! __folds {
                 "Returns the position of the largest element over the given axes."
                 command(Fold, "Position of the largest element over axes", "tests/data/karate.mtx --axis 1");
             nansum(Axes) [Float -> element] [floats] [fold Totals(sum::Sum::<true>)]
-                [nansum_backward() Float float_values shares] everywhere
+                [nansum_backward() Float float_values weights] everywhere
                 "Returns the exact sum over the given axes, ignoring NaN."
                 command(Fold, "Sum over axes, ignoring NaN", "tests/data/mauna_loa_co2.mtx --axis 0");
             nanmean(Axes) [Float -> element] [floats] [fold Totals(sum::Mean::<true>)]
-                [nanmean_backward() Float float_values shares] everywhere
+                [nanmean_backward() Float float_values weights] everywhere
                 "Returns the mean over the given axes, ignoring NaN."
                 command(Fold, "Mean over axes, ignoring NaN",
                     "tests/data/mauna_loa_co2.mtx --axis 1 --stored-only");
             nanmin(Axes) [Float -> element] [float_order] [fold extreme::Extreme::<false, true>]
-                [nanmin_backward() Float float_values shares] everywhere
+                [nanmin_backward() Float float_values weights] everywhere
                 "Returns the smallest element over the given axes, ignoring NaN."
                 command(Fold, "Smallest element over axes, ignoring NaN",
                     "tests/data/mauna_loa_co2.mtx --axis 1 --stored-only");
             nanmax(Axes) [Float -> element] [float_order] [fold extreme::Extreme::<true, true>]
-                [nanmax_backward() Float float_values shares] everywhere
+                [nanmax_backward() Float float_values weights] everywhere
                 "Returns the largest element over the given axes, ignoring NaN."
                 command(Fold, "Largest element over axes, ignoring NaN",
                     "tests/data/mauna_loa_co2.mtx --axis 1");
@@ -103,20 +103,20 @@ macro_rules! __folds {
                 "Returns the standard deviation over the given axes, ignoring NaN."
                 command(Var, "Standard deviation over axes, ignoring NaN", "tests/data/mauna_loa_co2.mtx --axis 1");
             median(Nanmedian) [Real -> median] [medians] [middle QuantileRanks::median]
-                [median_backward() Real values shares] everywhere
+                [median_backward() Real values weights] everywhere
                 "Returns the median over the given axes."
                 command(Median, "Median over axes", "tests/data/titanic.npz --axis 1,2,3");
             nanmedian(Nanmedian) [Real -> median] [medians] [middle QuantileRanks::nanmedian]
-                [nanmedian_backward() Real values shares] everywhere
+                [nanmedian_backward() Real values weights] everywhere
                 "Returns the median over the given axes, ignoring NaN."
                 command(Median, "Median over axes, ignoring NaN",
                     "tests/data/mauna_loa_co2.mtx --axis 1 --stored-only");
             quantile(Quantile, q) [Real -> median] [medians] [passes]
-                [quantile_backward(q) Real values shares] everywhere
+                [quantile_backward(q) Real values weights] everywhere
                 "Returns the quantile at `q` over the given axes."
                 command(Quantile, "Quantile over axes", "tests/data/titanic.npz --axis 3 --q 0.9");
             nanquantile(Quantile, q) [Real -> median] [medians] [passes]
-                [nanquantile_backward(q) Real values shares] everywhere
+                [nanquantile_backward(q) Real values weights] everywhere
                 "Returns the quantile at `q` over the given axes, ignoring NaN."
                 command(Quantile, "Quantile over axes, ignoring NaN",
                     "tests/data/mauna_loa_co2.mtx --axis 1 --q 0.9 --stored-only");

@@ -37,8 +37,8 @@ fn each<T: Float>(gradients: &[T], left: &[T], right: &[T], slots: &mut [T], of:
     let elements = left.iter().zip(right);
     for ((slot, &gradient), (&left, &right)) in slots.iter_mut().zip(gradients).zip(elements) {
         // Operations on floats always have a result.
-        let given = if gradient.is_truthy() { of(gradient, left, right) } else { None };
-        *slot = given.unwrap_or(T::ZERO);
+        let contribution = if gradient.is_truthy() { of(gradient, left, right) } else { None };
+        *slot = contribution.unwrap_or(T::ZERO);
     }
 }
 
@@ -49,7 +49,7 @@ struct GradientSide<'a, T: Clone> {
     is_left: bool,
     block: Block<T>,
     /// The gradient of a stored entry without a partner, if its result is stored; for stored views only.
-    alone: Option<fn(T) -> T>,
+    unpaired: Option<fn(T) -> T>,
 }
 
 /// The gradients of the elements of an operand, and their shape: its own shape, or a shape that it is broadcast to.
@@ -88,11 +88,12 @@ impl<T: Float + Numeric> GradientSide<'_, T> {
     /// Returns the gradients of the entries of an operand. If an operand is a stored view, an entry keeps its received
     /// gradient only if the other operand has an element too. An entry without a partner receives the gradient of its
     /// own result, if that result exists. An array element without a partner does not have a result.
-    fn of_entries(&self, received: Vec<T>, gradients: Vec<T>, is_met: &IsMet<'_>) -> Result<Vec<T>> {
+    fn of_entries(&self, received: Vec<T>, gradients: Vec<T>, is_met: &HasPartner<'_>) -> Result<Vec<T>> {
         let marks = if self.counts_unstored() { None } else { self.other.marks()? };
         let Some(marks) = marks else { return Ok(received) };
-        let alone = if self.own.is_sparse() { self.alone } else { None };
-        let of_alone = |gradient: T| alone.filter(|_| gradient.is_truthy()).map_or(T::ZERO, |alone| alone(gradient));
+        let unpaired = if self.own.is_sparse() { self.unpaired } else { None };
+        let of_alone =
+            |gradient: T| unpaired.filter(|_| gradient.is_truthy()).map_or(T::ZERO, |unpaired| unpaired(gradient));
         let all = received.into_iter().zip(gradients).zip(is_met(&marks)?);
         Ok(alloc::collect(all.map(|((met, gradient), is_met)| if is_met { met } else { of_alone(gradient) }))?)
     }
@@ -153,7 +154,7 @@ impl<T: Float + Numeric> GradientSide<'_, T> {
 }
 
 /// A function that returns for each entry whether the other operand has an element there, according to its marks.
-type IsMet<'a> = dyn Fn(&ErasedOperand<'_, bool>) -> Result<Vec<bool>> + 'a;
+type HasPartner<'a> = dyn Fn(&ErasedOperand<'_, bool>) -> Result<Vec<bool>> + 'a;
 
 /// The sums of the gradients that the entries of a repeated operand receive.
 struct GradientSums<T: Float>(Vec<<T as Ring>::Total>);
@@ -245,7 +246,7 @@ pub(crate) trait Differentiable: Copy + Default {
     fn to_right<T: Float + Numeric>(gradient: T, left: T, right: T) -> Option<T>;
 
     /// Returns the gradient of a stored entry without a partner on either side, if its result is stored.
-    fn alone<T: Float + Numeric>() -> Unpaired<T> {
+    fn unpaired<T: Float + Numeric>() -> Unpaired<T> {
         [None, None]
     }
 }
@@ -259,14 +260,14 @@ where
     U: Operand<Elem: Float + Numeric>,
 {
     let shape = shape_of(x, y, upstream)?;
-    let [alone_left, alone_right] = D::alone();
+    let [alone_left, alone_right] = D::unpaired();
     let (of_left, of_right, upstream) = (x.erased(), y.erased(), upstream.erased());
     let block: Block<U::Elem> = |g, x, y, slots| each(g, x, y, slots, D::to_left);
-    let left = GradientSide { own: &of_left, other: &of_right, is_left: true, block, alone: alone_left };
+    let left = GradientSide { own: &of_left, other: &of_right, is_left: true, block, unpaired: alone_left };
     let (dx, dx_shape) = left.gradient(&upstream, &shape)?;
     let dx = X::restore(gradient_of(&of_left, dx, &dx_shape)?)?;
     let block: Block<U::Elem> = |g, x, y, slots| each(g, x, y, slots, D::to_right);
-    let right = GradientSide { own: &of_right, other: &of_left, is_left: false, block, alone: alone_right };
+    let right = GradientSide { own: &of_right, other: &of_left, is_left: false, block, unpaired: alone_right };
     let (dy, dy_shape) = right.gradient(&upstream, &shape)?;
     Ok((dx, Y::restore(gradient_of(&of_right, dy, &dy_shape)?)?))
 }
@@ -344,16 +345,16 @@ fn chosen<T: Element, G: Float>(
     upstream: &ErasedOperand<'_, G>,
     shape: &Shape,
 ) -> Result<Received<G>> {
-    let given = |gradients: Vec<G>, conditions: Vec<bool>| {
+    let contribution = |gradients: Vec<G>, conditions: Vec<bool>| {
         let is_given = |(g, found): (G, bool)| if found == choice && g.is_truthy() { g } else { G::ZERO };
         alloc::collect(gradients.into_iter().zip(conditions).map(is_given))
     };
     if !has_other_lengths(own.lengths(), shape) {
         let wide = own.in_shape(shape)?;
-        let elements = given(wide.elements_of(upstream)?, wide.elements_beside(condition, shape)?)?;
+        let elements = contribution(wide.elements_of(upstream)?, wide.elements_beside(condition, shape)?)?;
         return Ok((elements, shape.clone()));
     }
-    let received = |at: &AnyPattern| Ok(given(upstream.at_entries(at)?, condition.beside_entries(at, shape)?)?);
+    let received = |at: &AnyPattern| Ok(contribution(upstream.at_entries(at)?, condition.beside_entries(at, shape)?)?);
     let sums = match upstream.entries()? {
         Some(at) if nonzero_fill(upstream).is_none() => {
             let pattern = every_entry(own)?;

@@ -5,7 +5,7 @@ use super::{Partner, moved};
 use crate::base::error::Result;
 use crate::element::Bits;
 use crate::kernels::op::Outcome;
-use crate::kernels::zip::{Alone, Lone, Zip};
+use crate::kernels::zip::{FillEffect, UnpairedEntry, Zip};
 use crate::ops::operand::Operand;
 
 impl<T: Bits> Zip<T, T> for BitAnd {
@@ -16,12 +16,12 @@ impl<T: Bits> Zip<T, T> for BitAnd {
         Ok(a & b)
     }
 
-    fn of_left_fill(&self, fill: T, _: Option<T>) -> Alone {
-        Alone::if_same_of_all(fill == T::ZERO)
+    fn left_fill_effect(&self, fill: T, _: Option<T>) -> FillEffect {
+        FillEffect::annihilated_if(fill == T::ZERO)
     }
 
-    fn of_right_fill(&self, _: Option<T>, fill: T) -> Alone {
-        Alone::if_same_of_all(fill == T::ZERO)
+    fn right_fill_effect(&self, _: Option<T>, fill: T) -> FillEffect {
+        FillEffect::annihilated_if(fill == T::ZERO)
     }
 }
 
@@ -83,7 +83,7 @@ pub fn bit_and<X: Operand<Elem: Bits>, Y: Partner<X, Elem = X::Elem>>(x: &X, y: 
 impl<T: Bits> Zip<T, T> for BitOr {
     type Out = T;
 
-    fn unites(&self) -> bool {
+    fn counts_unpaired(&self) -> bool {
         true
     }
 
@@ -92,15 +92,15 @@ impl<T: Bits> Zip<T, T> for BitOr {
         Ok(a | b)
     }
 
-    fn of_left_fill(&self, fill: T, _: Option<T>) -> Alone {
-        Alone::if_same_of_all(fill == !T::ZERO)
+    fn left_fill_effect(&self, fill: T, _: Option<T>) -> FillEffect {
+        FillEffect::annihilated_if(fill == !T::ZERO)
     }
 
-    fn of_right_fill(&self, _: Option<T>, fill: T) -> Alone {
-        Alone::if_same_of_all(fill == !T::ZERO)
+    fn right_fill_effect(&self, _: Option<T>, fill: T) -> FillEffect {
+        FillEffect::annihilated_if(fill == !T::ZERO)
     }
 
-    fn alone(&self, entry: Lone<T, T>) -> Outcome<T> {
+    fn unpaired(&self, entry: UnpairedEntry<T, T>) -> Outcome<T> {
         Ok(moved(entry))
     }
 
@@ -167,7 +167,7 @@ pub fn bit_or<X: Operand<Elem: Bits>, Y: Partner<X, Elem = X::Elem>>(x: &X, y: Y
 impl<T: Bits> Zip<T, T> for BitXor {
     type Out = T;
 
-    fn unites(&self) -> bool {
+    fn counts_unpaired(&self) -> bool {
         true
     }
 
@@ -176,7 +176,7 @@ impl<T: Bits> Zip<T, T> for BitXor {
         Ok(a ^ b)
     }
 
-    fn alone(&self, entry: Lone<T, T>) -> Outcome<T> {
+    fn unpaired(&self, entry: UnpairedEntry<T, T>) -> Outcome<T> {
         Ok(moved(entry))
     }
 }

@@ -3,20 +3,20 @@
 use super::descriptors::*;
 use crate::element::{Element, Number};
 use crate::kernels::op::{Op, Outcome};
-use crate::kernels::zip::{Alone, Lone, Zip};
+use crate::kernels::zip::{FillEffect, UnpairedEntry, Zip};
 
 /// An operation as function pointers; the caller reports its name.
 #[derive(Clone, Copy)]
 pub(crate) struct Chosen<T, U> {
     apply: fn(T, T) -> Outcome<U>,
-    left: fn(T, Option<T>) -> Alone,
-    right: fn(Option<T>, T) -> Alone,
-    alone: fn(Lone<T, T>) -> Outcome<U>,
+    left: fn(T, Option<T>) -> FillEffect,
+    right: fn(Option<T>, T) -> FillEffect,
+    unpaired: fn(UnpairedEntry<T, T>) -> Outcome<U>,
     absorbing: fn((i128, i128)) -> Option<i128>,
     /// A fill that absorbs all elements in their original type, which may be narrower than `T`.
     same_of_all: Option<T>,
     is_swapped: bool,
-    unites: bool,
+    counts_unpaired: bool,
 }
 
 impl<T: Element, U: Element> Chosen<T, U> {
@@ -24,13 +24,13 @@ impl<T: Element, U: Element> Chosen<T, U> {
     fn of<Z: Zip<T, T, Out = U> + Default>(op: Z) -> Self {
         Chosen {
             apply: |a, b| Z::default().apply(a, b),
-            left: |fill, other| Z::default().of_left_fill(fill, other),
-            right: |other, fill| Z::default().of_right_fill(other, fill),
-            alone: |entry| Z::default().alone(entry),
+            left: |fill, other| Z::default().left_fill_effect(fill, other),
+            right: |other, fill| Z::default().right_fill_effect(other, fill),
+            unpaired: |entry| Z::default().unpaired(entry),
             absorbing: |bounds| Z::default().absorbing(bounds),
             same_of_all: None,
             is_swapped: false,
-            unites: op.unites(),
+            counts_unpaired: op.counts_unpaired(),
         }
     }
 
@@ -55,24 +55,24 @@ impl<T: Element, U: Element> Op for Chosen<T, U> {
 impl<T: Element, U: Element> Zip<T, T> for Chosen<T, U> {
     type Out = U;
 
-    fn unites(&self) -> bool {
-        self.unites
+    fn counts_unpaired(&self) -> bool {
+        self.counts_unpaired
     }
 
     fn apply(&self, a: T, b: T) -> Outcome<U> {
         if self.is_swapped { (self.apply)(b, a) } else { (self.apply)(a, b) }
     }
 
-    fn of_left_fill(&self, fill: T, other: Option<T>) -> Alone {
-        if Some(fill) == self.same_of_all { Alone::Annihilated } else { (self.left)(fill, other) }
+    fn left_fill_effect(&self, fill: T, other: Option<T>) -> FillEffect {
+        if Some(fill) == self.same_of_all { FillEffect::Annihilated } else { (self.left)(fill, other) }
     }
 
-    fn of_right_fill(&self, other: Option<T>, fill: T) -> Alone {
-        if Some(fill) == self.same_of_all { Alone::Annihilated } else { (self.right)(other, fill) }
+    fn right_fill_effect(&self, other: Option<T>, fill: T) -> FillEffect {
+        if Some(fill) == self.same_of_all { FillEffect::Annihilated } else { (self.right)(other, fill) }
     }
 
-    fn alone(&self, entry: Lone<T, T>) -> Outcome<U> {
-        (self.alone)(entry)
+    fn unpaired(&self, entry: UnpairedEntry<T, T>) -> Outcome<U> {
+        (self.unpaired)(entry)
     }
 }
 

@@ -13,7 +13,7 @@ use super::descriptors::{Equal, Greater, GreaterEqual, Less, LessEqual, NotEqual
 use crate::base::error::Result;
 use crate::element::{Element, Real};
 use crate::kernels::op::Outcome;
-use crate::kernels::zip::{Alone, Zip};
+use crate::kernels::zip::{FillEffect, Zip};
 use crate::ops::operand::Operand;
 
 /// Defines the comparisons by their operators. A fill of NaN makes all results the same.
@@ -27,12 +27,12 @@ macro_rules! comparisons {
                 Ok(a $sign b)
             }
 
-            fn of_left_fill(&self, fill: T, _: Option<T>) -> Alone {
-                Alone::if_same_of_all(fill.isnan())
+            fn left_fill_effect(&self, fill: T, _: Option<T>) -> FillEffect {
+                FillEffect::annihilated_if(fill.isnan())
             }
 
-            fn of_right_fill(&self, _: Option<T>, fill: T) -> Alone {
-                Alone::if_same_of_all(fill.isnan())
+            fn right_fill_effect(&self, _: Option<T>, fill: T) -> FillEffect {
+                FillEffect::annihilated_if(fill.isnan())
             }
         }
     )*};

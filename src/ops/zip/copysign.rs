@@ -6,7 +6,7 @@ use super::descriptors::Copysign;
 use crate::base::error::Result;
 use crate::element::{Float, Numeric};
 use crate::kernels::op::Outcome;
-use crate::kernels::zip::{Alone, Zip};
+use crate::kernels::zip::{FillEffect, Zip};
 use crate::ops::operand::Operand;
 
 /// Returns 1 or -1 with the sign of a value. A NaN does not have a sign here, so its sign is 1.
@@ -25,8 +25,8 @@ impl<T: Float> Zip<T, T> for Copysign {
     }
 
     /// A magnitude of NaN yields NaN. A magnitude of 0 yields 0, of either sign.
-    fn of_left_fill(&self, fill: T, _: Option<T>) -> Alone {
-        Alone::if_same_of_all(fill.isnan() || !fill.is_truthy())
+    fn left_fill_effect(&self, fill: T, _: Option<T>) -> FillEffect {
+        FillEffect::annihilated_if(fill.isnan() || !fill.is_truthy())
     }
 }
 

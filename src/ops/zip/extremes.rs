@@ -7,13 +7,13 @@ use super::{Partner, moved};
 use crate::base::error::Result;
 use crate::element::{self, Element, Float, Number, Numeric, Real};
 use crate::kernels::op::Outcome;
-use crate::kernels::zip::{Alone, Lone, Zip};
+use crate::kernels::zip::{FillEffect, UnpairedEntry, Zip};
 use crate::ops::operand::Operand;
 
 impl<T: Real> Zip<T, T> for Minimum {
     type Out = T;
 
-    fn unites(&self) -> bool {
+    fn counts_unpaired(&self) -> bool {
         true
     }
 
@@ -22,15 +22,15 @@ impl<T: Real> Zip<T, T> for Minimum {
         Ok(element::minimum(a, b))
     }
 
-    fn of_left_fill(&self, fill: T, _: Option<T>) -> Alone {
-        Alone::if_same_of_all(fill.isnan() || is_last(fill, -1))
+    fn left_fill_effect(&self, fill: T, _: Option<T>) -> FillEffect {
+        FillEffect::annihilated_if(fill.isnan() || is_last(fill, -1))
     }
 
-    fn of_right_fill(&self, _: Option<T>, fill: T) -> Alone {
-        Alone::if_same_of_all(fill.isnan() || is_last(fill, -1))
+    fn right_fill_effect(&self, _: Option<T>, fill: T) -> FillEffect {
+        FillEffect::annihilated_if(fill.isnan() || is_last(fill, -1))
     }
 
-    fn alone(&self, entry: Lone<T, T>) -> Outcome<T> {
+    fn unpaired(&self, entry: UnpairedEntry<T, T>) -> Outcome<T> {
         Ok(moved(entry))
     }
 
@@ -95,7 +95,7 @@ impl Differentiable for Minimum {
         shared(g, share_of(y < x, x == y))
     }
 
-    fn alone<T: Float + Numeric>() -> Unpaired<T> {
+    fn unpaired<T: Float + Numeric>() -> Unpaired<T> {
         [Some(|g| g), Some(|g| g)]
     }
 }
@@ -145,7 +145,7 @@ where
 impl<T: Real> Zip<T, T> for Maximum {
     type Out = T;
 
-    fn unites(&self) -> bool {
+    fn counts_unpaired(&self) -> bool {
         true
     }
 
@@ -154,15 +154,15 @@ impl<T: Real> Zip<T, T> for Maximum {
         Ok(element::maximum(a, b))
     }
 
-    fn of_left_fill(&self, fill: T, _: Option<T>) -> Alone {
-        Alone::if_same_of_all(fill.isnan() || is_last(fill, 1))
+    fn left_fill_effect(&self, fill: T, _: Option<T>) -> FillEffect {
+        FillEffect::annihilated_if(fill.isnan() || is_last(fill, 1))
     }
 
-    fn of_right_fill(&self, _: Option<T>, fill: T) -> Alone {
-        Alone::if_same_of_all(fill.isnan() || is_last(fill, 1))
+    fn right_fill_effect(&self, _: Option<T>, fill: T) -> FillEffect {
+        FillEffect::annihilated_if(fill.isnan() || is_last(fill, 1))
     }
 
-    fn alone(&self, entry: Lone<T, T>) -> Outcome<T> {
+    fn unpaired(&self, entry: UnpairedEntry<T, T>) -> Outcome<T> {
         Ok(moved(entry))
     }
 
@@ -227,7 +227,7 @@ impl Differentiable for Maximum {
         shared(g, share_of(y > x, x == y))
     }
 
-    fn alone<T: Float + Numeric>() -> Unpaired<T> {
+    fn unpaired<T: Float + Numeric>() -> Unpaired<T> {
         [Some(|g| g), Some(|g| g)]
     }
 }

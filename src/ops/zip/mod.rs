@@ -63,7 +63,7 @@ use crate::base::error::{Error, Result};
 use crate::base::shape::{self, Shape};
 use crate::element::{Element, Number};
 use crate::kernels::op::{GroupError, Outcome};
-use crate::kernels::zip::{Lone, Swapped, Zip};
+use crate::kernels::zip::{Swapped, UnpairedEntry, Zip};
 #[cfg(feature = "dynamic")]
 use crate::ops::operand::ErasedOperand;
 use crate::ops::operand::Operand;
@@ -212,9 +212,9 @@ fn fitting<T: Element>(result: Option<T>) -> Outcome<T> {
 }
 
 /// Returns an entry unchanged, from either side.
-fn moved<T>(entry: Lone<T, T>) -> T {
+fn moved<T>(entry: UnpairedEntry<T, T>) -> T {
     match entry {
-        Lone::Left(value) | Lone::Right(value) => value,
+        UnpairedEntry::Left(value) | UnpairedEntry::Right(value) => value,
     }
 }
 

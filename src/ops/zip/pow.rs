@@ -6,7 +6,7 @@ use super::{Partner, fitting};
 use crate::base::error::Result;
 use crate::element::{Float, Numeric, RealNumber, math};
 use crate::kernels::op::Outcome;
-use crate::kernels::zip::{Alone, Zip};
+use crate::kernels::zip::{FillEffect, Zip};
 use crate::ops::operand::Operand;
 
 impl<T: RealNumber> Zip<T, T> for Pow {
@@ -18,13 +18,13 @@ impl<T: RealNumber> Zip<T, T> for Pow {
     }
 
     /// 1 to any power is 1. For integers, a negative power is an error.
-    fn of_left_fill(&self, fill: T, _: Option<T>) -> Alone {
-        if fill == T::ONE && fill.to_integer().is_none() { Alone::Annihilated } else { Alone::Counts }
+    fn left_fill_effect(&self, fill: T, _: Option<T>) -> FillEffect {
+        if fill == T::ONE && fill.to_integer().is_none() { FillEffect::Annihilated } else { FillEffect::Counts }
     }
 
     /// Any element to the power of 0 is 1.
-    fn of_right_fill(&self, _: Option<T>, fill: T) -> Alone {
-        if fill.is_truthy() { Alone::Counts } else { Alone::Annihilated }
+    fn right_fill_effect(&self, _: Option<T>, fill: T) -> FillEffect {
+        if fill.is_truthy() { FillEffect::Counts } else { FillEffect::Annihilated }
     }
 }
 

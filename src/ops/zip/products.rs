@@ -6,7 +6,7 @@ use super::{Partner, fitting, is_wholly_nan};
 use crate::base::error::Result;
 use crate::element::{self, Element, Float, Numeric};
 use crate::kernels::op::{GroupError, Outcome};
-use crate::kernels::zip::{Alone, Zip};
+use crate::kernels::zip::{FillEffect, Zip};
 use crate::ops::operand::Operand;
 
 impl<T: Element> Zip<T, T> for Mul {
@@ -17,11 +17,11 @@ impl<T: Element> Zip<T, T> for Mul {
         fitting(a.checked_mul(b))
     }
 
-    fn of_left_fill(&self, fill: T, other: Option<T>) -> Alone {
+    fn left_fill_effect(&self, fill: T, other: Option<T>) -> FillEffect {
         times(fill, other)
     }
 
-    fn of_right_fill(&self, other: Option<T>, fill: T) -> Alone {
+    fn right_fill_effect(&self, other: Option<T>, fill: T) -> FillEffect {
         times(fill, other)
     }
 }
@@ -141,13 +141,13 @@ impl<T: Element> Zip<T, T> for MulNonzero {
         fitting(element::scaled(a, b))
     }
 
-    fn of_left_fill(&self, fill: T, other: Option<T>) -> Alone {
-        if fill.is_truthy() { times(fill, other) } else { Alone::Annihilated }
+    fn left_fill_effect(&self, fill: T, other: Option<T>) -> FillEffect {
+        if fill.is_truthy() { times(fill, other) } else { FillEffect::Annihilated }
     }
 
     /// A zero on the left stays zero when it meets a fill of NaN.
-    fn of_right_fill(&self, other: Option<T>, fill: T) -> Alone {
-        if fill.isnan() { Alone::Counts } else { times(fill, other) }
+    fn right_fill_effect(&self, other: Option<T>, fill: T) -> FillEffect {
+        if fill.isnan() { FillEffect::Counts } else { times(fill, other) }
     }
 }
 
@@ -211,16 +211,16 @@ impl<T: Numeric> Zip<T, T> for Div {
         })
     }
 
-    fn of_left_fill(&self, fill: T, other: Option<T>) -> Alone {
+    fn left_fill_effect(&self, fill: T, other: Option<T>) -> FillEffect {
         // At an unstored position of the divisor, its fill would be the divisor.
         match other {
-            None if !fill.is_truthy() => Alone::AnnihilatedIfFinite,
-            _ => Alone::if_same_of_all(is_wholly_nan(fill)),
+            None if !fill.is_truthy() => FillEffect::AnnihilatedIfFinite,
+            _ => FillEffect::annihilated_if(is_wholly_nan(fill)),
         }
     }
 
-    fn of_right_fill(&self, _: Option<T>, fill: T) -> Alone {
-        Alone::if_same_of_all(fill.isnan())
+    fn right_fill_effect(&self, _: Option<T>, fill: T) -> FillEffect {
+        FillEffect::annihilated_if(fill.isnan())
     }
 }
 
@@ -330,13 +330,13 @@ where
 }
 
 /// Returns the effect of the factor `fill` on entries without a partner; `other` is the fill of their operand.
-fn times<T: Element>(fill: T, other: Option<T>) -> Alone {
+fn times<T: Element>(fill: T, other: Option<T>) -> FillEffect {
     let is_zero = !fill.is_truthy();
     if fill.isnan() || (is_zero && fill.to_integer().is_some()) {
-        Alone::Annihilated
+        FillEffect::Annihilated
     } else if is_zero && other.is_none_or(Element::isfinite) {
-        Alone::AnnihilatedIfFinite
+        FillEffect::AnnihilatedIfFinite
     } else {
-        Alone::Counts
+        FillEffect::Counts
     }
 }

@@ -5,7 +5,7 @@ use super::descriptors::{Rem, RemEuclid};
 use crate::base::error::Result;
 use crate::element::Remainder;
 use crate::kernels::op::{GroupError, Outcome};
-use crate::kernels::zip::{Alone, Zip};
+use crate::kernels::zip::{FillEffect, Zip};
 use crate::ops::operand::Operand;
 
 impl<T: Remainder> Zip<T, T> for Rem {
@@ -16,12 +16,12 @@ impl<T: Remainder> Zip<T, T> for Rem {
         a.checked_rem(b).ok_or(GroupError::DivisionByZero)
     }
 
-    fn of_left_fill(&self, fill: T, _: Option<T>) -> Alone {
-        Alone::if_same_of_all(fill.isnan())
+    fn left_fill_effect(&self, fill: T, _: Option<T>) -> FillEffect {
+        FillEffect::annihilated_if(fill.isnan())
     }
 
-    fn of_right_fill(&self, _: Option<T>, fill: T) -> Alone {
-        Alone::if_same_of_all(fill.isnan())
+    fn right_fill_effect(&self, _: Option<T>, fill: T) -> FillEffect {
+        FillEffect::annihilated_if(fill.isnan())
     }
 }
 
@@ -88,12 +88,12 @@ impl<T: Remainder> Zip<T, T> for RemEuclid {
         a.checked_rem_euclid(b).ok_or(GroupError::DivisionByZero)
     }
 
-    fn of_left_fill(&self, fill: T, _: Option<T>) -> Alone {
-        Alone::if_same_of_all(fill.isnan())
+    fn left_fill_effect(&self, fill: T, _: Option<T>) -> FillEffect {
+        FillEffect::annihilated_if(fill.isnan())
     }
 
-    fn of_right_fill(&self, _: Option<T>, fill: T) -> Alone {
-        Alone::if_same_of_all(fill.isnan())
+    fn right_fill_effect(&self, _: Option<T>, fill: T) -> FillEffect {
+        FillEffect::annihilated_if(fill.isnan())
     }
 }
 

@@ -18,7 +18,7 @@ use crate::kernels::op::Outcome;
 use crate::kernels::sort;
 use crate::kernels::steps::{BLOCK, Filled, LEFT, RIGHT};
 use crate::kernels::zip::{
-    Alone, FailedElement, Zip, ZipOperand, all_finite, zip_found, zip_numbers, zip_numbers_united, zip_sides,
+    FailedElement, FillEffect, Zip, ZipOperand, all_finite, zip_found, zip_numbers, zip_numbers_united, zip_sides,
 };
 use crate::ops::broadcast::{formatted, in_shape};
 use crate::ops::select;
@@ -299,12 +299,12 @@ impl<'a, A: Element, B: Element> Broadcast<'a, A, B> {
     fn whole<Z: Zip<A, B>>(&self, op: Z) -> Result<Erased<Z::Out>> {
         let (x, y, [is_x_full, is_y_full]) = (self.x, self.y, self.patterns.are_full());
         let of_right = match is_x_full {
-            true => Alone::Counts,
-            false => op.of_left_fill(x.fill(), (!is_y_full).then(|| y.fill())),
+            true => FillEffect::Counts,
+            false => op.left_fill_effect(x.fill(), (!is_y_full).then(|| y.fill())),
         };
         let of_left = match is_y_full {
-            true => Alone::Counts,
-            false => op.of_right_fill((!is_x_full).then(|| x.fill()), y.fill()),
+            true => FillEffect::Counts,
+            false => op.right_fill_effect((!is_x_full).then(|| x.fill()), y.fill()),
         };
         let fill = self.fill(op, [of_left, of_right], [is_x_full, is_y_full]);
         if let Ok(expected) = fill {
@@ -315,7 +315,7 @@ impl<'a, A: Element, B: Element> Broadcast<'a, A, B> {
             let fill = fill_of(op, fill, &pattern)?;
             return Ok(Tensor::from_valid(pattern, Vec::new(), fill));
         }
-        let plan = match [of_left, of_right].map(|rule| rule == Alone::Counts) {
+        let plan = match [of_left, of_right].map(|rule| rule == FillEffect::Counts) {
             [true, true] if !is_full(x.pattern()) && !is_full(y.pattern()) => {
                 let lists = Filled { left: (x.values(), x.fill()), right: (y.values(), y.fill()) };
                 let (pattern, values) = self.united(|numbers, results| zip_numbers(op, &lists, numbers, results))?;
@@ -335,32 +335,41 @@ impl<'a, A: Element, B: Element> Broadcast<'a, A, B> {
     fn fill<Z: Zip<A, B>>(
         &self,
         op: Z,
-        [of_left, of_right]: [Alone; 2],
+        [of_left, of_right]: [FillEffect; 2],
         [x_full, y_full]: [bool; 2],
     ) -> Outcome<Z::Out> {
         let (x, y) = (self.x, self.y);
         match (of_left, of_right) {
-            (_, Alone::AnnihilatedIfFinite) if y_full => Ok(Z::Out::ZERO),
-            (Alone::AnnihilatedIfFinite, _) if x_full => Ok(Z::Out::ZERO),
-            (_, Alone::Annihilated) if y_full => op.apply(x.fill(), y.values().first().copied().unwrap_or(y.fill())),
-            (Alone::Annihilated, _) if x_full => op.apply(x.values().first().copied().unwrap_or(x.fill()), y.fill()),
+            (_, FillEffect::AnnihilatedIfFinite) if y_full => Ok(Z::Out::ZERO),
+            (FillEffect::AnnihilatedIfFinite, _) if x_full => Ok(Z::Out::ZERO),
+            (_, FillEffect::Annihilated) if y_full => {
+                op.apply(x.fill(), y.values().first().copied().unwrap_or(y.fill()))
+            }
+            (FillEffect::Annihilated, _) if x_full => {
+                op.apply(x.values().first().copied().unwrap_or(x.fill()), y.fill())
+            }
             _ => op.apply(x.fill(), y.fill()),
         }
     }
 
     /// Rejects a skipped entry whose result with the fill of the other operand differs from the fill of the result.
-    fn check_left_out<Z: Zip<A, B>>(&self, op: Z, [of_left, of_right]: [Alone; 2], expected: Z::Out) -> Result<()> {
+    fn check_left_out<Z: Zip<A, B>>(
+        &self,
+        op: Z,
+        [of_left, of_right]: [FillEffect; 2],
+        expected: Z::Out,
+    ) -> Result<()> {
         let (x, y) = (self.x, self.y);
         let gives_fill = |outcome: Outcome<Z::Out>| outcome.is_ok_and(|found| found.as_implicit().same(expected));
         let left = match of_left {
-            Alone::AnnihilatedIfFinite => {
+            FillEffect::AnnihilatedIfFinite => {
                 let is_wrong = |&value: &A| !gives_fill(op.apply(value, y.fill()));
                 self.first_alone((x, self.patterns.is_left_repeated()), y.pattern(), is_wrong)
             }
             _ => None,
         };
         let right = match of_right {
-            Alone::AnnihilatedIfFinite => {
+            FillEffect::AnnihilatedIfFinite => {
                 let is_wrong = |&value: &B| !gives_fill(op.apply(x.fill(), value));
                 self.first_alone((y, self.patterns.is_right_repeated()), x.pattern(), is_wrong)
             }
@@ -395,10 +404,10 @@ impl<'a, A: Element, B: Element> Broadcast<'a, A, B> {
             return None;
         }
         let wrong = tensor.values().iter().enumerate().filter(|(_, value)| is_wrong(value));
-        let alone = |(entry, _)| {
+        let unpaired = |(entry, _)| {
             first_unstored(tensor.pattern(), entry, other, self.patterns.shape).map(|coords| (coords, entry))
         };
-        wrong.filter_map(alone).min()
+        wrong.filter_map(unpaired).min()
     }
 
     /// Returns the positions at which either operand has an entry, and the results there. `append` appends the results
@@ -437,7 +446,7 @@ impl<'a, A: Element, B: Element> Broadcast<'a, A, B> {
         if self.patterns.shape.wide_size() == 0 {
             return Ok(Tensor::from_valid(self.patterns.nowhere()?, Vec::new(), fill));
         }
-        let plan = match (op.unites(), self.patterns.is_left_repeated(), self.patterns.is_right_repeated()) {
+        let plan = match (op.counts_unpaired(), self.patterns.is_left_repeated(), self.patterns.is_right_repeated()) {
             (false, ..) => self.patterns.intersection(size_of::<Z::Out>())?,
             (true, true, true) => {
                 let lists = (self.x.values(), self.y.values());
@@ -455,7 +464,7 @@ impl<'a, A: Element, B: Element> Broadcast<'a, A, B> {
         Ok(Tensor::from_valid(plan.pattern, values, fill))
     }
 
-    /// Computes the results at the entries of one side; the result of an entry without a partner is [`Zip::alone`].
+    /// Computes the results at the entries of one side; the result of an entry without a partner is [`Zip::unpaired`].
     fn moved<Z: Zip<A, B>>(&self, side: u8, op: Z, fill: Z::Out) -> Result<Erased<Z::Out>> {
         let (own, small) = self.patterns.sides(side);
         let pattern = repeated(own, self.patterns.shape, self.patterns.limit())?;

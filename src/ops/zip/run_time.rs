@@ -14,7 +14,7 @@ use crate::base::error::{Error, Result};
 use crate::base::shape::{Shape, step};
 use crate::convert::{check_result, dense_array, dense_bytes};
 use crate::element::Element;
-use crate::kernels::zip::{Alone, Lone, MaybeSwapped, Zip};
+use crate::kernels::zip::{FillEffect, MaybeSwapped, UnpairedEntry, Zip};
 use crate::ops::broadcast::in_shape;
 use crate::ops::operand::{DenseOperand, ErasedOperand, ErasedResult, SparseOperand, positions, repeated_axes};
 use crate::pattern::AnyPattern;
@@ -80,7 +80,7 @@ fn with_array<T: Element, Z: Zip<T, T>>(
         return Ok(dense::pair(number.view(), array.view(), op)?.into());
     }
     if !counts_unstored {
-        return match op.unites() && (is_left_repeated || !is_right_repeated) {
+        return match op.counts_unpaired() && (is_left_repeated || !is_right_repeated) {
             true => Ok(united(tensor, array, &shape, op)?.into()),
             false => {
                 let found = at_entries(tensor, array, &shape, op)?;
@@ -91,10 +91,10 @@ fn with_array<T: Element, Z: Zip<T, T>>(
     }
     // Unless only the array is repeated, a divisor counts with the fill that it would have as a tensor.
     let other = (is_left_repeated || !is_right_repeated).then_some(T::ZERO);
-    let fill = match op.of_left_fill(tensor.fill(), other) {
-        Alone::Counts => return Ok(to_dense::of_all(tensor, array.view(), op)?.into()),
-        Alone::Annihilated => op.apply(tensor.fill(), array.first().copied().unwrap_or(T::ZERO)),
-        Alone::AnnihilatedIfFinite => {
+    let fill = match op.left_fill_effect(tensor.fill(), other) {
+        FillEffect::Counts => return Ok(to_dense::of_all(tensor, array.view(), op)?.into()),
+        FillEffect::Annihilated => op.apply(tensor.fill(), array.first().copied().unwrap_or(T::ZERO)),
+        FillEffect::AnnihilatedIfFinite => {
             check_left_out(tensor, array, &shape, op)?;
             Ok(Z::Out::ZERO)
         }
@@ -124,16 +124,16 @@ fn united<T: Element, Z: Zip<T, T>>(
     check_result::<Z::Out>(shape, tensor.stored_bytes().saturating_add(dense_bytes(array)))?;
     let found = at_entries(tensor, array, shape, op)?;
     let whole = array.broadcast(IxDyn(shape)).expect("the shape is that of both");
-    let alone = whole.indexed_iter().map(|(at, &element)| {
+    let unpaired = whole.indexed_iter().map(|(at, &element)| {
         // A fault at a position with a partner does not affect the result.
-        match op.alone(Lone::Right(element)) {
+        match op.unpaired(UnpairedEntry::Right(element)) {
             Err(fault) if found.pattern().find(at.slice()).is_none() => {
                 Err(refused(op.name(), fault, Some(at.slice().to_vec())))
             }
             outcome => Ok(outcome.unwrap_or(Z::Out::ZERO)),
         }
     });
-    let mut elements: Vec<Z::Out> = alloc::try_collect(alone)?;
+    let mut elements: Vec<Z::Out> = alloc::try_collect(unpaired)?;
     for (position, &value) in positions(found.pattern())?.into_iter().zip(found.values()) {
         elements[position] = value;
     }

@@ -14,7 +14,7 @@ use crate::convert::once_on_each;
 use crate::element::Element;
 use crate::kernels::op::Outcome;
 use crate::kernels::steps::{BLOCK, Filled, Keep, LEFT, MergeSteps, RIGHT};
-use crate::kernels::zip::{Alone, FailedElement, Zip, ZipOperand, all_finite, zip_sides, zip_steps, zip_united};
+use crate::kernels::zip::{FailedElement, FillEffect, Zip, ZipOperand, all_finite, zip_sides, zip_steps, zip_united};
 use crate::ops::broadcast::in_shape;
 use crate::ops::operand::{Sparse, SparseOperand};
 use crate::pattern::{AnyPattern, Pattern};
@@ -28,8 +28,9 @@ pub(super) fn whole<A: Element, B: Element, Z: Zip<A, B>>(
     y: SparseRef<'_, B>,
     op: Z,
 ) -> Result<Erased<Z::Out>> {
-    let (of_left, of_right) = (op.of_left_fill(x.fill(), Some(y.fill())), op.of_right_fill(Some(x.fill()), y.fill()));
-    let keep = Keep { both: true, left: of_right == Alone::Counts, right: of_left == Alone::Counts };
+    let (of_left, of_right) =
+        (op.left_fill_effect(x.fill(), Some(y.fill())), op.right_fill_effect(Some(x.fill()), y.fill()));
+    let keep = Keep { both: true, left: of_right == FillEffect::Counts, right: of_left == FillEffect::Counts };
     let OverlapPlan { pattern, steps } = OverlapPlan::new(x.pattern(), y.pattern(), keep)?;
     if let Some(steps) = &steps {
         check_left_out(op, steps, (x, of_right), (y, of_left))?;
@@ -49,8 +50,8 @@ pub(super) fn whole<A: Element, B: Element, Z: Zip<A, B>>(
 fn check_left_out<A: Element, B: Element, Z: Zip<A, B>>(
     op: Z,
     steps: &MergeSteps,
-    (x, of_right): (SparseRef<'_, A>, Alone),
-    (y, of_left): (SparseRef<'_, B>, Alone),
+    (x, of_right): (SparseRef<'_, A>, FillEffect),
+    (y, of_left): (SparseRef<'_, B>, FillEffect),
 ) -> Result<()> {
     let left = first_left_out(steps, LEFT, x.values(), of_right).map(|entry| (x.pattern().coords_of(entry), entry));
     let right = first_left_out(steps, RIGHT, y.values(), of_left).map(|entry| (y.pattern().coords_of(entry), entry));
@@ -71,8 +72,8 @@ fn check_left_out<A: Element, B: Element, Z: Zip<A, B>>(
 }
 
 /// Returns the first skipped entry of a side that is not finite, if the rule requires finite entries.
-fn first_left_out<T: Element>(steps: &MergeSteps, side: u8, values: &[T], rule: Alone) -> Option<usize> {
-    if rule != Alone::AnnihilatedIfFinite || all_finite(values) {
+fn first_left_out<T: Element>(steps: &MergeSteps, side: u8, values: &[T], rule: FillEffect) -> Option<usize> {
+    if rule != FillEffect::AnnihilatedIfFinite || all_finite(values) {
         return None;
     }
     steps.first_left_out(side, |entry| !values[entry].isfinite())
@@ -95,13 +96,13 @@ pub(super) fn stored_alike<A: Element, B: Element, Z: Zip<A, B>>(
     op: Z,
 ) -> Result<Erased<Z::Out>> {
     let fill = one_of_fills(op, x.fill(), y.fill())?;
-    let keep = if op.unites() { Keep::UNION } else { Keep::BOTH };
+    let keep = if op.counts_unpaired() { Keep::UNION } else { Keep::BOTH };
     let OverlapPlan { pattern, steps } = OverlapPlan::new(x.pattern(), y.pattern(), keep)?;
     let values = match &steps {
         None => {
             zip_sides(op, &ZipOperand::Values(x.values().into()), &ZipOperand::Values(y.values().into()), pattern.nnz())
         }
-        Some(steps) if op.unites() => zip_united(op, steps, x.values(), y.values()),
+        Some(steps) if op.counts_unpaired() => zip_united(op, steps, x.values(), y.values()),
         Some(steps) => zip_steps(op, steps, &Filled { left: (x.values(), A::ZERO), right: (y.values(), B::ZERO) }),
     };
     let values = values.map_err(|failed| at_entry(op.name(), failed, &pattern))?;
@@ -221,11 +222,11 @@ pub(super) fn of_array<A: Element, B: Element, Z: Zip<A, B>>(
 /// The elements of an array that is combined with a sparse tensor. The positions that meet one element are a cell.
 struct Cells<'a, T: Clone> {
     elements: Cow<'a, [T]>,
-    grid: CellGrid<'a>,
+    grid: BroadcastGrid<'a>,
 }
 
 /// The cells of an array on a pattern, by the axes along which the array does not repeat its elements.
-struct CellGrid<'a> {
+struct BroadcastGrid<'a> {
     axes: Vec<usize>,
     lengths: Vec<usize>,
     pattern: &'a AnyPattern,
@@ -238,7 +239,7 @@ impl<'a, T: Element> Cells<'a, T> {
             Some(elements) => Cow::Borrowed(elements),
             None => Cow::Owned(alloc::collect(array.iter().copied())?),
         };
-        Ok(Cells { elements, grid: CellGrid::new(array.shape(), pattern) })
+        Ok(Cells { elements, grid: BroadcastGrid::new(array.shape(), pattern) })
     }
 
     /// Returns the value of all unstored positions; `of` computes it from the element of their cell. Returns `None` if
@@ -265,12 +266,12 @@ impl<'a, T: Element> Cells<'a, T> {
     }
 }
 
-impl<'a> CellGrid<'a> {
+impl<'a> BroadcastGrid<'a> {
     fn new(lengths: &[usize], pattern: &'a AnyPattern) -> Self {
         let added = pattern.shape().rank() - lengths.len();
         let own = lengths.iter().enumerate().filter(|(_, length)| **length != 1);
         let (axes, lengths) = own.map(|(at, &length)| (at + added, length)).unzip();
-        CellGrid { axes, lengths, pattern }
+        BroadcastGrid { axes, lengths, pattern }
     }
 
     /// Writes the cell of each entry from `start` on.

@@ -6,13 +6,13 @@ use super::{Partner, fitting, is_wholly_nan, moved};
 use crate::base::error::Result;
 use crate::element::{Element, Float, Numeric};
 use crate::kernels::op::Outcome;
-use crate::kernels::zip::{Alone, Lone, Zip};
+use crate::kernels::zip::{FillEffect, UnpairedEntry, Zip};
 use crate::ops::operand::Operand;
 
 impl<T: Element> Zip<T, T> for Add {
     type Out = T;
 
-    fn unites(&self) -> bool {
+    fn counts_unpaired(&self) -> bool {
         true
     }
 
@@ -21,15 +21,15 @@ impl<T: Element> Zip<T, T> for Add {
         fitting(a.checked_add(b))
     }
 
-    fn of_left_fill(&self, fill: T, _: Option<T>) -> Alone {
-        Alone::if_same_of_all(is_wholly_nan(fill))
+    fn left_fill_effect(&self, fill: T, _: Option<T>) -> FillEffect {
+        FillEffect::annihilated_if(is_wholly_nan(fill))
     }
 
-    fn of_right_fill(&self, _: Option<T>, fill: T) -> Alone {
-        Alone::if_same_of_all(is_wholly_nan(fill))
+    fn right_fill_effect(&self, _: Option<T>, fill: T) -> FillEffect {
+        FillEffect::annihilated_if(is_wholly_nan(fill))
     }
 
-    fn alone(&self, entry: Lone<T, T>) -> Outcome<T> {
+    fn unpaired(&self, entry: UnpairedEntry<T, T>) -> Outcome<T> {
         Ok(moved(entry))
     }
 }
@@ -95,7 +95,7 @@ impl Differentiable for Add {
         Some(g)
     }
 
-    fn alone<T: Float + Numeric>() -> Unpaired<T> {
+    fn unpaired<T: Float + Numeric>() -> Unpaired<T> {
         [Some(|g| g), Some(|g| g)]
     }
 }
@@ -147,7 +147,7 @@ where
 impl<T: Numeric> Zip<T, T> for Sub {
     type Out = T;
 
-    fn unites(&self) -> bool {
+    fn counts_unpaired(&self) -> bool {
         true
     }
 
@@ -156,18 +156,18 @@ impl<T: Numeric> Zip<T, T> for Sub {
         fitting(a.checked_sub(b))
     }
 
-    fn of_left_fill(&self, fill: T, _: Option<T>) -> Alone {
-        Alone::if_same_of_all(is_wholly_nan(fill))
+    fn left_fill_effect(&self, fill: T, _: Option<T>) -> FillEffect {
+        FillEffect::annihilated_if(is_wholly_nan(fill))
     }
 
-    fn of_right_fill(&self, _: Option<T>, fill: T) -> Alone {
-        Alone::if_same_of_all(is_wholly_nan(fill))
+    fn right_fill_effect(&self, _: Option<T>, fill: T) -> FillEffect {
+        FillEffect::annihilated_if(is_wholly_nan(fill))
     }
 
-    fn alone(&self, entry: Lone<T, T>) -> Outcome<T> {
+    fn unpaired(&self, entry: UnpairedEntry<T, T>) -> Outcome<T> {
         match entry {
-            Lone::Left(value) => Ok(value),
-            Lone::Right(value) => fitting(value.checked_neg()),
+            UnpairedEntry::Left(value) => Ok(value),
+            UnpairedEntry::Right(value) => fitting(value.checked_neg()),
         }
     }
 }
@@ -240,7 +240,7 @@ impl Differentiable for Sub {
         g.checked_neg()
     }
 
-    fn alone<T: Float + Numeric>() -> Unpaired<T> {
+    fn unpaired<T: Float + Numeric>() -> Unpaired<T> {
         [Some(|g| g), Some(|g| g.checked_neg().unwrap_or(g))]
     }
 }

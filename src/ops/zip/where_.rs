@@ -36,17 +36,17 @@ pub trait Choice<'a, C: Operand>: Sized {
 
     /// A choice in the common form of its types.
     #[doc(hidden)]
-    type Given;
+    type ChoiceOperand;
 
     #[doc(hidden)]
-    fn given(self) -> Self::Given;
+    fn choice_operand(self) -> Self::ChoiceOperand;
 
     #[doc(hidden)]
-    fn choose(condition: &C, yes: Self::Given, no: Self::Given) -> Result<Self::Chosen>;
+    fn choose(condition: &C, yes: Self::ChoiceOperand, no: Self::ChoiceOperand) -> Result<Self::Chosen>;
 }
 
 /// A sparse choice.
-pub enum Given<T> {
+pub enum ChoiceOperand<T> {
     /// A tensor, which shares its arrays.
     Tensor(Erased<T>),
     /// A number.
@@ -61,19 +61,19 @@ pub enum Given<T> {
 }
 
 macro_rules! choices {
-    ($([$($generics:tt)*] $condition:ty, $choice:ty: $elem:ty, $chosen:ty, $given:ty, |$it:ident| $make:expr,
+    ($([$($generics:tt)*] $condition:ty, $choice:ty: $elem:ty, $chosen:ty, $choice_operand:ty, |$it:ident| $make:expr,
         $choose:expr;)*) => {$(
         impl<'a, $($generics)*> Choice<'a, $condition> for $choice {
             type Elem = $elem;
             type Chosen = $chosen;
-            type Given = $given;
+            type ChoiceOperand = $choice_operand;
 
-            fn given(self) -> Self::Given {
+            fn choice_operand(self) -> Self::ChoiceOperand {
                 let $it = self;
                 $make
             }
 
-            fn choose(condition: &$condition, yes: Self::Given, no: Self::Given) -> Result<Self::Chosen> {
+            fn choose(condition: &$condition, yes: Self::ChoiceOperand, no: Self::ChoiceOperand) -> Result<Self::Chosen> {
                 $choose(condition, yes, no)
             }
         }
@@ -81,9 +81,9 @@ macro_rules! choices {
 }
 
 choices! {
-    [P: Pattern, T: Element] Tensor<P, bool>, &'a Tensor<P, T>: T, Tensor<P, T>, Given<T>,
-        |tensor| Given::Tensor(tensor.sparse().to_erased()), sparse;
-    [P: Pattern, T: Element] Tensor<P, bool>, T: T, Tensor<P, T>, Given<T>, |number| Given::Number(number), sparse;
+    [P: Pattern, T: Element] Tensor<P, bool>, &'a Tensor<P, T>: T, Tensor<P, T>, ChoiceOperand<T>,
+        |tensor| ChoiceOperand::Tensor(tensor.sparse().to_erased()), sparse;
+    [P: Pattern, T: Element] Tensor<P, bool>, T: T, Tensor<P, T>, ChoiceOperand<T>, |number| ChoiceOperand::Number(number), sparse;
     [S: Data<Elem = bool>, D: Dimension, R: Data<Elem: Element>, E: Dimension] ArrayBase<S, D>, &'a ArrayBase<R, E>:
         R::Elem, ArrayD<R::Elem>, CowArray<'a, R::Elem, IxDyn>, |array| array.view().into_dyn().into(), dense;
     [S: Data<Elem = bool>, D: Dimension, T: Element] ArrayBase<S, D>, T: T, ArrayD<T>, CowArray<'a, T, IxDyn>,
@@ -150,16 +150,20 @@ pub fn where_<'a, C, A, B>(condition: &C, yes: A, no: B) -> Result<A::Chosen>
 where
     C: Operand<Elem = bool>,
     A: Choice<'a, C>,
-    B: Choice<'a, C, Elem = A::Elem, Given = A::Given>,
+    B: Choice<'a, C, Elem = A::Elem, ChoiceOperand = A::ChoiceOperand>,
 {
-    A::choose(condition, yes.given(), no.given())
+    A::choose(condition, yes.choice_operand(), no.choice_operand())
 }
 
-fn sparse<P: Pattern, T: Element>(c: &Tensor<P, bool>, yes: Given<T>, no: Given<T>) -> Result<Tensor<P, T>> {
+fn sparse<P: Pattern, T: Element>(
+    c: &Tensor<P, bool>,
+    yes: ChoiceOperand<T>,
+    no: ChoiceOperand<T>,
+) -> Result<Tensor<P, T>> {
     Tensor::from_erased(chosen(c.sparse(), yes, no)?)
 }
 
-fn chosen<T: Element>(c: SparseRef<'_, bool>, yes: Given<T>, no: Given<T>) -> Result<Erased<T>> {
+fn chosen<T: Element>(c: SparseRef<'_, bool>, yes: ChoiceOperand<T>, no: ChoiceOperand<T>) -> Result<Erased<T>> {
     let shape = broadcast_shape(&broadcast_shape(c.shape(), yes.lengths())?, no.lengths())?;
     let whole = broadcast_shape(&broadcast_shape(whole_lengths(c.pattern()), yes.whole())?, no.whole())?;
     let c = match as_number(c, whole_lengths(c.pattern()), &whole) {
@@ -168,22 +172,24 @@ fn chosen<T: Element>(c: SparseRef<'_, bool>, yes: Given<T>, no: Given<T>) -> Re
     };
     let (main, other) = if c.fill() { (yes, no) } else { (no, yes) };
     let main = match main.numbered(&whole) {
-        Given::Tensor(main) => in_shape(main.sparse(), &shape)?.into_erased(),
-        Given::Number(number) => everywhere(number, &shape, c.pattern())?,
+        ChoiceOperand::Tensor(main) => in_shape(main.sparse(), &shape)?.into_erased(),
+        ChoiceOperand::Number(number) => everywhere(number, &shape, c.pattern())?,
         #[cfg(feature = "dynamic")]
-        Given::Array { .. } => unreachable!("the result is an array if the choice of unstored positions is one"),
+        ChoiceOperand::Array { .. } => {
+            unreachable!("the result is an array if the choice of unstored positions is one")
+        }
     };
     let OverlapPlan { pattern, steps } = OverlapPlan::new(c.pattern(), main.pattern(), Keep::UNION)?;
     let conditions = at_entries(steps.as_deref(), LEFT, c.sparse())?;
     let of_main = at_entries(steps.as_deref(), RIGHT, main.sparse())?;
     let of_other = match other.numbered(&whole) {
-        Given::Number(number) => alloc::copies(number, pattern.nnz())?.into(),
+        ChoiceOperand::Number(number) => alloc::copies(number, pattern.nnz())?.into(),
         #[cfg(feature = "dynamic")]
-        Given::Array { array, .. } => array.erased().in_shape(&shape)?.at_entries(&pattern)?.into(),
-        Given::Tensor(other) if is_repeated(whole_lengths(other.pattern()), &whole) => {
+        ChoiceOperand::Array { array, .. } => array.erased().in_shape(&shape)?.at_entries(&pattern)?.into(),
+        ChoiceOperand::Tensor(other) if is_repeated(whole_lengths(other.pattern()), &whole) => {
             elements_at(other.sparse(), &pattern)?.into()
         }
-        Given::Tensor(other) => {
+        ChoiceOperand::Tensor(other) => {
             let other = in_shape(other.sparse(), &shape)?.into_erased();
             at_entries(
                 OverlapPlan::new(&pattern, other.pattern(), Keep::LEFT)?.steps.as_deref(),
@@ -200,31 +206,31 @@ fn chosen<T: Element>(c: SparseRef<'_, bool>, yes: Given<T>, no: Given<T>) -> Re
     Ok(Tensor::from_valid(pattern, values, main.fill()))
 }
 
-impl<T: Element> Given<T> {
+impl<T: Element> ChoiceOperand<T> {
     fn lengths(&self) -> &[usize] {
         match self {
-            Given::Tensor(tensor) => tensor.shape(),
-            Given::Number(_) => &[],
+            ChoiceOperand::Tensor(tensor) => tensor.shape(),
+            ChoiceOperand::Number(_) => &[],
             #[cfg(feature = "dynamic")]
-            Given::Array { array, .. } => array.shape(),
+            ChoiceOperand::Array { array, .. } => array.shape(),
         }
     }
 
     /// Returns the lengths of the whole operand that this is a chunk of.
     fn whole(&self) -> &[usize] {
         match self {
-            Given::Tensor(tensor) => whole_lengths(tensor.pattern()),
-            Given::Number(_) => &[],
+            ChoiceOperand::Tensor(tensor) => whole_lengths(tensor.pattern()),
+            ChoiceOperand::Number(_) => &[],
             #[cfg(feature = "dynamic")]
-            Given::Array { array, whole } => whole.as_deref().unwrap_or(array.shape()),
+            ChoiceOperand::Array { array, whole } => whole.as_deref().unwrap_or(array.shape()),
         }
     }
 
     /// Returns a number, if the choice is a single stored element that is repeated.
     fn numbered(self, whole: &Shape) -> Self {
         match self {
-            Given::Tensor(tensor) => as_number(tensor.sparse(), whole_lengths(tensor.pattern()), whole)
-                .map_or(Given::Tensor(tensor), Given::Number),
+            ChoiceOperand::Tensor(tensor) => as_number(tensor.sparse(), whole_lengths(tensor.pattern()), whole)
+                .map_or(ChoiceOperand::Tensor(tensor), ChoiceOperand::Number),
             other => other,
         }
     }
@@ -252,9 +258,9 @@ pub(crate) fn where_run_time<T: Element>(
     yes: &ErasedOperand<'_, T>,
     no: &ErasedOperand<'_, T>,
 ) -> Result<ErasedResult<T>> {
-    let given = |choice: &ErasedOperand<'_, T>| match choice {
-        ErasedOperand::Sparse(x) => Given::Tensor(x.sparse().to_erased()),
-        ErasedOperand::Array(x) => Given::Array { array: x.array.to_owned(), whole: x.whole.clone() },
+    let choice_operand = |choice: &ErasedOperand<'_, T>| match choice {
+        ErasedOperand::Sparse(x) => ChoiceOperand::Tensor(x.sparse().to_erased()),
+        ErasedOperand::Array(x) => ChoiceOperand::Array { array: x.array.to_owned(), whole: x.whole.clone() },
     };
     if let ErasedOperand::Sparse(c) = condition {
         let c = c.sparse();
@@ -263,7 +269,7 @@ pub(crate) fn where_run_time<T: Element>(
         let fill_choice = as_number(c, own, &whole).unwrap_or(c.fill());
         let is_sparse = |choice: &ErasedOperand<'_, T>| matches!(choice, ErasedOperand::Sparse(_));
         if if fill_choice { is_sparse(yes) } else { is_sparse(no) } {
-            return Ok(chosen(c, given(yes), given(no))?.into());
+            return Ok(chosen(c, choice_operand(yes), choice_operand(no))?.into());
         }
     }
     Ok(dense(&condition.dense()?, yes.dense()?, no.dense()?)?.into())

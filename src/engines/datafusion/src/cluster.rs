@@ -13,7 +13,7 @@ use datafusion_distributed::{
 };
 use futures::future::{Either, select};
 use http::{HeaderMap, HeaderValue};
-use lacuna::lazy::engine_api::{Held, Plan, Query};
+use lacuna::lazy::engine_api::{ErasedValue, Plan, Query};
 use lacuna::{Error, Result};
 use prost::Message;
 use tokio::runtime::Handle;

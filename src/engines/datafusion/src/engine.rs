@@ -11,7 +11,7 @@ use datafusion::execution::disk_manager::DiskManagerBuilder;
 use datafusion::execution::memory_pool::FairSpillPool;
 use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
 use datafusion::prelude::{SessionConfig, SessionContext};
-use lacuna::lazy::engine_api::{Held, Plan, Query};
+use lacuna::lazy::engine_api::{ErasedValue, Plan, Query};
 use lacuna::{Error, Result};
 
 use crate::census::FEW;
@@ -224,7 +224,7 @@ impl Runs for DataFusion {
 const OTHERS: &str = "its answer was computed from other entries";
 
 /// Returns the value of a streaming reduction. An answer is accepted only if it covers all entries.
-fn value<R: Runs>(runs: &R, query: Query, expected: (u64, u64)) -> Result<Held> {
+fn value<R: Runs>(runs: &R, query: Query, expected: (u64, u64)) -> Result<ErasedValue> {
     let (patience, query, (entries, hash)) = (runs.patience(), Arc::new(query), expected);
     let mut causes = Vec::new();
     let seen = loop {
@@ -245,7 +245,7 @@ fn value<R: Runs>(runs: &R, query: Query, expected: (u64, u64)) -> Result<Held> 
 }
 
 /// Returns the regions that run on DataFusion, and the reasons for the other steps that a result needs.
-fn layout<R: Runs>(runs: &R, plan: &Plan, slots: &[Option<Held>]) -> (Vec<Region>, BTreeMap<usize, Reason>) {
+fn layout<R: Runs>(runs: &R, plan: &Plan, slots: &[Option<ErasedValue>]) -> (Vec<Region>, BTreeMap<usize, Reason>) {
     let (mut left, mut regions, mut refused) = (plan.results().to_vec(), BTreeMap::new(), BTreeMap::new());
     while let Some(at) = left.pop() {
         if slots[at].is_some() || regions.contains_key(&at) || refused.contains_key(&at) {
@@ -300,7 +300,7 @@ fn of_lacuna(error: &DataFusionError) -> Option<Error> {
 }
 
 /// Returns the values of the results of a plan.
-pub(crate) fn values<R: Runs>(runs: &R, plan: &Plan, mut slots: Vec<Option<Held>>) -> Result<Vec<Held>> {
+pub(crate) fn values<R: Runs>(runs: &R, plan: &Plan, mut slots: Vec<Option<ErasedValue>>) -> Result<Vec<ErasedValue>> {
     let (regions, refused) = layout(runs, plan, &slots);
     refused.keys().try_for_each(|&at| check(runs, plan, at))?;
     for region in regions {
@@ -321,7 +321,7 @@ pub(crate) fn values<R: Runs>(runs: &R, plan: &Plan, mut slots: Vec<Option<Held>
 }
 
 /// Describes the steps of a plan, and where they run.
-pub(crate) fn explain<R: Runs>(runs: &R, plan: &Plan, slots: &[Option<Held>]) -> String {
+pub(crate) fn explain<R: Runs>(runs: &R, plan: &Plan, slots: &[Option<ErasedValue>]) -> String {
     let (regions, refused) = layout(runs, plan, slots);
     let (mut text, name, places) = (plan.description(), R::NAME, runs.description());
     for region in &regions {
@@ -351,20 +351,20 @@ macro_rules! engine {
         impl lacuna::lazy::engine_api::Sealed for $engine {}
 
         impl lacuna::lazy::Engine for $engine {
-            fn values(&self, plan: &Plan, slots: Vec<Option<Held>>) -> lacuna::Result<Vec<Held>> {
+            fn values(&self, plan: &Plan, slots: Vec<Option<ErasedValue>>) -> lacuna::Result<Vec<ErasedValue>> {
                 $crate::engine::values(self, plan, slots)
             }
 
             fn for_each_chunk(
                 &self,
                 plan: &Plan,
-                slots: Vec<Option<Held>>,
-                take: &mut dyn FnMut(&Held) -> lacuna::Result<()>,
+                slots: Vec<Option<ErasedValue>>,
+                take: &mut dyn FnMut(&ErasedValue) -> lacuna::Result<()>,
             ) -> lacuna::Result<()> {
                 $crate::engine::values(self, plan, slots)?.iter().try_for_each(take)
             }
 
-            fn explain(&self, plan: &Plan, slots: &[Option<Held>]) -> String {
+            fn explain(&self, plan: &Plan, slots: &[Option<ErasedValue>]) -> String {
                 $crate::engine::explain(self, plan, slots)
             }
         }
@@ -389,7 +389,7 @@ mod tests {
     impl Sealed for Misled {}
 
     impl Engine for Misled {
-        fn values(&self, plan: &Plan, mut slots: Vec<Option<Held>>) -> Result<Vec<Held>> {
+        fn values(&self, plan: &Plan, mut slots: Vec<Option<ErasedValue>>) -> Result<Vec<ErasedValue>> {
             let (regions, _) = layout(&self.0, plan, &slots);
             regions
                 .into_iter()
@@ -401,11 +401,11 @@ mod tests {
                 .collect()
         }
 
-        fn for_each_chunk(&self, _: &Plan, _: Vec<Option<Held>>, _: &mut dyn FnMut(&Held) -> Result<()>) -> Result<()> {
+        fn for_each_chunk(&self, _: &Plan, _: Vec<Option<ErasedValue>>, _: &mut dyn FnMut(&ErasedValue) -> Result<()>) -> Result<()> {
             Ok(())
         }
 
-        fn explain(&self, plan: &Plan, _: &[Option<Held>]) -> String {
+        fn explain(&self, plan: &Plan, _: &[Option<ErasedValue>]) -> String {
             plan.description()
         }
     }
@@ -416,7 +416,7 @@ mod tests {
     impl Sealed for Singly {}
 
     impl Engine for Singly {
-        fn values(&self, plan: &Plan, mut slots: Vec<Option<Held>>) -> Result<Vec<Held>> {
+        fn values(&self, plan: &Plan, mut slots: Vec<Option<ErasedValue>>) -> Result<Vec<ErasedValue>> {
             let mut config = SessionConfig::new().with_target_partitions(2).with_batch_size(4);
             let options = &mut config.options_mut().execution;
             options.skip_partial_aggregation_probe_rows_threshold = 1;
@@ -433,11 +433,11 @@ mod tests {
             }
         }
 
-        fn for_each_chunk(&self, _: &Plan, _: Vec<Option<Held>>, _: &mut dyn FnMut(&Held) -> Result<()>) -> Result<()> {
+        fn for_each_chunk(&self, _: &Plan, _: Vec<Option<ErasedValue>>, _: &mut dyn FnMut(&ErasedValue) -> Result<()>) -> Result<()> {
             Ok(())
         }
 
-        fn explain(&self, plan: &Plan, _: &[Option<Held>]) -> String {
+        fn explain(&self, plan: &Plan, _: &[Option<ErasedValue>]) -> String {
             plan.description()
         }
     }
@@ -502,15 +502,15 @@ mod tests {
     impl Sealed for Asks {}
 
     impl Engine for Asks {
-        fn values(&self, plan: &Plan, slots: Vec<Option<Held>>) -> Result<Vec<Held>> {
+        fn values(&self, plan: &Plan, slots: Vec<Option<ErasedValue>>) -> Result<Vec<ErasedValue>> {
             values(&self.0, plan, slots)
         }
 
-        fn for_each_chunk(&self, _: &Plan, _: Vec<Option<Held>>, _: &mut dyn FnMut(&Held) -> Result<()>) -> Result<()> {
+        fn for_each_chunk(&self, _: &Plan, _: Vec<Option<ErasedValue>>, _: &mut dyn FnMut(&ErasedValue) -> Result<()>) -> Result<()> {
             Ok(())
         }
 
-        fn explain(&self, plan: &Plan, _: &[Option<Held>]) -> String {
+        fn explain(&self, plan: &Plan, _: &[Option<ErasedValue>]) -> String {
             plan.description()
         }
     }

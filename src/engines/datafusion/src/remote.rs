@@ -6,7 +6,7 @@ use datafusion::common::{DataFusionError, Result, exec_datafusion_err};
 use lacuna::dynamic::AnyTensor;
 use lacuna::eval::Program;
 use lacuna::io::{ReadOptions, scan};
-use lacuna::lazy::engine_api::{Folding, Held, How, Partial, RankSearch, Reader, QueryText, piece, side_name, value_bytes};
+use lacuna::lazy::engine_api::{Folding, ErasedValue, Reducer, Partial, RankSearch, Reader, QueryText, piece, side_name, value_bytes};
 use lacuna::{CooTensor, DType, Number, dispatch, dispatch_dtype};
 
 use crate::map::Asks;
@@ -170,7 +170,7 @@ pub(crate) struct Remote {
     program: Option<Program>,
     width: usize,
     mapped: (DType, Number),
-    how: How,
+    reducer: Reducer,
 }
 
 fn wrong(why: &str) -> DataFusionError {
@@ -218,9 +218,9 @@ impl Remote {
         let sides = pieces(&text, &vec![&[][..]; text.sides.len()]).map_err(external)?;
         let none = through(program.as_ref(), none, &sides).map_err(external)?;
         let width = dispatch_dtype!(none.dtype(), T => size_of::<T>(), else => 0);
-        let how = how(&text.fold, &none).ok_or_else(|| wrong("this type does not support the reduction"))?;
+        let reducer = reducer(&text.fold, &none).ok_or_else(|| wrong("this type does not support the reduction"))?;
         let mapped = (none.dtype(), none.fill());
-        Ok(Remote { text, reader, kept, program, width, mapped, how })
+        Ok(Remote { text, reader, kept, program, width, mapped, reducer })
     }
 }
 
@@ -256,11 +256,11 @@ impl Asks for Remote {
     }
 
     fn partial(&self) -> Option<Box<dyn Partial>> {
-        self.how.partial()
+        self.reducer.partial()
     }
 
     fn order(&self) -> Option<&dyn RankSearch> {
-        self.how.order()
+        self.reducer.order()
     }
 
     fn text(&self) -> lacuna::Result<QueryText> {
@@ -277,7 +277,7 @@ fn reader(dtype: DType, path: &Path) -> lacuna::Result<Reader> {
 }
 
 /// Returns a tensor with elements of type `dtype` as an [`AnyTensor`].
-fn any_of(dtype: DType, piece: &Held) -> lacuna::Result<AnyTensor> {
+fn any_of(dtype: DType, piece: &ErasedValue) -> lacuna::Result<AnyTensor> {
     let any = dispatch_dtype!(dtype, T => piece.downcast_ref::<CooTensor<T, u64>>().cloned().map(AnyTensor::from),
         else => None);
     any.ok_or_else(|| step("the source has another type"))
@@ -316,7 +316,7 @@ macro_rules! how_of {
     };
 }
 
-fn how(fold: &Folding, none: &AnyTensor) -> Option<How> {
+fn reducer(fold: &Folding, none: &AnyTensor) -> Option<Reducer> {
     let float = match none.dtype() {
         DType::Float16 => fold.of_float(fill_of::<lacuna::dynamic::types::f16>(none)?),
         DType::BFloat16 => fold.of_float(fill_of::<lacuna::dynamic::types::bf16>(none)?),
@@ -348,7 +348,7 @@ mod tests {
     impl Sealed for &Overhears {}
 
     impl Engine for &Overhears {
-        fn values(&self, plan: &Plan, mut slots: Vec<Option<Held>>) -> lacuna::Result<Vec<Held>> {
+        fn values(&self, plan: &Plan, mut slots: Vec<Option<ErasedValue>>) -> lacuna::Result<Vec<ErasedValue>> {
             let region = region(plan, plan.results()[0], &slots).unwrap_or_else(|why| panic!("{why:?}"));
             *self.0.lock().expect("a lock") = Some(QueryMessage::of(&region.asked(plan, &mut slots)?)?);
             Err(refused("it is only listened to"))
@@ -357,13 +357,13 @@ mod tests {
         fn for_each_chunk(
             &self,
             _: &Plan,
-            _: Vec<Option<Held>>,
-            _: &mut dyn FnMut(&Held) -> lacuna::Result<()>,
+            _: Vec<Option<ErasedValue>>,
+            _: &mut dyn FnMut(&ErasedValue) -> lacuna::Result<()>,
         ) -> lacuna::Result<()> {
             Ok(())
         }
 
-        fn explain(&self, plan: &Plan, _: &[Option<Held>]) -> String {
+        fn explain(&self, plan: &Plan, _: &[Option<ErasedValue>]) -> String {
             plan.text()
         }
     }

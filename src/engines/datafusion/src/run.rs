@@ -10,7 +10,7 @@ use datafusion::functions_aggregate::sum::sum;
 use datafusion::logical_expr::{AggregateUDF, ScalarUDF};
 use datafusion::prelude::{DataFrame, Expr, SessionContext, col, lit, when};
 use futures::TryStreamExt;
-use lacuna::lazy::engine_api::{Found, Held, Query};
+use lacuna::lazy::engine_api::{Found, ErasedValue, Query};
 
 use crate::bin::{BinOf, Looks};
 use crate::fold::{Fold, Seen};
@@ -26,7 +26,7 @@ const COUNT: &str = "number";
 
 /// The outcome of a query.
 pub(crate) enum Answer {
-    Value(Held),
+    Value(ErasedValue),
     /// The answer covers other entries than the file has.
     Of(Seen),
 }
@@ -91,7 +91,7 @@ impl Passes<'_> {
     }
 
     /// Returns the value of the query, given its groups.
-    async fn value(&self, whole: &Query, found: &[Found]) -> Result<Held> {
+    async fn value(&self, whole: &Query, found: &[Found]) -> Result<ErasedValue> {
         let value = match whole.order() {
             None => whole.finish(found),
             Some(order) => whole.finish_ranked(found, &median::keys(self, whole.extent(), order, found).await?),
@@ -219,7 +219,7 @@ mod tests {
     impl Sealed for Meanwhile<'_> {}
 
     impl Engine for Meanwhile<'_> {
-        fn values(&self, plan: &Plan, mut slots: Vec<Option<Held>>) -> lacuna::Result<Vec<Held>> {
+        fn values(&self, plan: &Plan, mut slots: Vec<Option<ErasedValue>>) -> lacuna::Result<Vec<ErasedValue>> {
             let region = region(plan, plan.results()[0], &slots).unwrap_or_else(|why| panic!("{why:?}"));
             let ((entries, hash), whole) = (region.checks, Arc::new(region.asked(plan, &mut slots)?));
             let (expected, query) = (Seen { entries, hash }, Shared::new(Arc::clone(&whole) as Arc<dyn Asks>));
@@ -240,13 +240,13 @@ mod tests {
         fn for_each_chunk(
             &self,
             _: &Plan,
-            _: Vec<Option<Held>>,
-            _: &mut dyn FnMut(&Held) -> lacuna::Result<()>,
+            _: Vec<Option<ErasedValue>>,
+            _: &mut dyn FnMut(&ErasedValue) -> lacuna::Result<()>,
         ) -> lacuna::Result<()> {
             Ok(())
         }
 
-        fn explain(&self, plan: &Plan, _: &[Option<Held>]) -> String {
+        fn explain(&self, plan: &Plan, _: &[Option<ErasedValue>]) -> String {
             plan.coordinate()
         }
     }

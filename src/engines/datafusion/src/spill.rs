@@ -17,12 +17,12 @@ const TRIES: u32 = 100;
 /// outlive a query.
 pub(crate) struct Folder {
     spill: Mutex<Option<Spill>>,
-    made: OnceLock<PathBuf>,
+    created: OnceLock<PathBuf>,
 }
 
 impl Folder {
     pub(crate) fn new() -> Self {
-        Folder { spill: Mutex::new(Some(Spill::new(None))), made: OnceLock::new() }
+        Folder { spill: Mutex::new(Some(Spill::new(None))), created: OnceLock::new() }
     }
 
     /// Returns the setting of DataFusion for the folder. If no folder can be created, nothing is written, and data that
@@ -30,7 +30,7 @@ impl Folder {
     pub(crate) fn disk(&self) -> DiskManagerBuilder {
         let spill = self.spill.lock().unwrap_or_else(PoisonError::into_inner);
         let mode = match spill.as_ref().and_then(|spill| spill.folder().ok()) {
-            Some(folder) => DiskManagerMode::Directories(vec![self.made.get_or_init(|| folder).clone()]),
+            Some(folder) => DiskManagerMode::Directories(vec![self.created.get_or_init(|| folder).clone()]),
             None => DiskManagerMode::Disabled,
         };
         DiskManagerBuilder::default().with_mode(mode)
@@ -40,7 +40,7 @@ impl Folder {
     /// removed.
     pub(crate) fn remove(&self) {
         drop(self.spill.lock().unwrap_or_else(PoisonError::into_inner).take());
-        let Some(folder) = self.made.get() else { return };
+        let Some(folder) = self.created.get() else { return };
         for _ in 0..TRIES {
             match fs::remove_dir_all(folder) {
                 Err(error) if error.kind() != ErrorKind::NotFound => thread::sleep(Duration::from_millis(10)),

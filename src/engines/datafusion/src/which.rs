@@ -1,7 +1,7 @@
 //! The choice of steps that run on DataFusion, with the reasons against other steps.
 
 use lacuna::Result as Found;
-use lacuna::lazy::engine_api::{Held, Plan, Query};
+use lacuna::lazy::engine_api::{ErasedValue, Plan, Query};
 
 /// The reason why a step does not run on DataFusion.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,7 +40,7 @@ impl Region {
     }
 
     /// Returns the query. Repeated operands without a value are computed first.
-    pub(crate) fn asked(self, plan: &Plan, slots: &mut [Option<Held>]) -> Found<Query> {
+    pub(crate) fn asked(self, plan: &Plan, slots: &mut [Option<ErasedValue>]) -> Found<Query> {
         if let Some(query) = self.query {
             return Ok(query);
         }
@@ -55,19 +55,19 @@ impl Region {
 
 impl Chain {
     /// Returns whether all repeated operands have a value.
-    fn is_there(&self, slots: &[Option<Held>]) -> bool {
+    fn is_there(&self, slots: &[Option<ErasedValue>]) -> bool {
         self.sides.iter().all(|&side| slots[side].is_some())
     }
 
-    fn query(&self, plan: &Plan, fold: usize, slots: &[Option<Held>]) -> Found<Query> {
-        let sides: Vec<(usize, Held)> =
+    fn query(&self, plan: &Plan, fold: usize, slots: &[Option<ErasedValue>]) -> Found<Query> {
+        let sides: Vec<(usize, ErasedValue)> =
             self.sides.iter().filter_map(|&side| Some((side, slots[side].clone()?))).collect();
         Query::new(plan, fold, &self.steps, self.read, &sides)
     }
 }
 
 /// Returns the region of a reduction, or the reason why it does not run on DataFusion; `slots` has the existing values.
-pub(crate) fn region(plan: &Plan, fold: usize, slots: &[Option<Held>]) -> Result<Region, Reason> {
+pub(crate) fn region(plan: &Plan, fold: usize, slots: &[Option<ErasedValue>]) -> Result<Region, Reason> {
     let refuse = |why: &str| Err(Reason(why.into()));
     let view = plan.view(fold);
     let (Some(kept), &[operand]) = (view.kept(), view.inputs()) else {

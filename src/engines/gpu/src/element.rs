@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytemuck::checked::{CheckedBitPattern, try_pod_read_unaligned};
-use lacuna::lazy::engine_api::Held;
+use lacuna::lazy::engine_api::ErasedValue;
 use lacuna::{DType, Element, Result};
 
 use crate::context::{failed, with_capacity};
@@ -93,8 +93,8 @@ elements! {
 }
 
 /// Returns the zero of an element type that the device holds.
-pub(crate) fn zero_of(dtype: DType) -> Held {
-    of_dtype!(dtype, T => Arc::new(T::ZERO) as Held).expect("the device holds this type")
+pub(crate) fn zero_of(dtype: DType) -> ErasedValue {
+    of_dtype!(dtype, T => Arc::new(T::ZERO) as ErasedValue).expect("the device holds this type")
 }
 
 /// Returns the bits of an element type, if the device holds it.

@@ -3,7 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use lacuna::lazy::Engine;
-use lacuna::lazy::engine_api::{Held, OnDevice, Plan, Sealed};
+use lacuna::lazy::engine_api::{ErasedValue, OnDevice, Plan, Sealed};
 use lacuna::{Error, Result};
 
 use crate::Gpu;
@@ -25,7 +25,7 @@ struct Computed {
 impl Gpu {
     /// Returns the values on the device of all steps that it takes. Threads compute a step for which the device does not
     /// have enough memory, and a step that sets its flag.
-    fn run(&self, plan: &Plan, slots: &[Option<Held>]) -> Result<Computed> {
+    fn run(&self, plan: &Plan, slots: &[Option<ErasedValue>]) -> Result<Computed> {
         let (steps, mut left) = (self.layout(plan, slots), Vec::new());
         loop {
             let flags = match self.0.context.zeros(plan.count() as u64) {
@@ -75,7 +75,7 @@ impl Gpu {
     fn run_without(
         &self,
         plan: &Plan,
-        slots: &[Option<Held>],
+        slots: &[Option<ErasedValue>],
         steps: &[Taken],
         left: &[usize],
         flags: &Words,
@@ -111,7 +111,7 @@ impl Gpu {
     fn computed(
         &self,
         plan: &Plan,
-        slots: &[Option<Held>],
+        slots: &[Option<ErasedValue>],
         steps: &[Taken],
         at: usize,
         values: &[Option<DeviceValue>],
@@ -167,7 +167,7 @@ impl Sealed for Gpu {}
 
 impl Gpu {
     /// Computes the results from existing values and from values on the device.
-    fn finish(&self, plan: &Plan, mut slots: Vec<Option<Held>>, computed: &Computed) -> Result<Vec<Held>> {
+    fn finish(&self, plan: &Plan, mut slots: Vec<Option<ErasedValue>>, computed: &Computed) -> Result<Vec<ErasedValue>> {
         let is_read = |at: usize| {
             (at + 1..plan.count()).any(|next| !computed.is_there[next] && plan.view(next).inputs().contains(&at))
         };
@@ -202,7 +202,7 @@ impl Sealed for Keeper {}
 
 impl Engine for Keeper {
     /// Returns a tensor without entries in the place of a result on the device.
-    fn values(&self, plan: &Plan, slots: Vec<Option<Held>>) -> Result<Vec<Held>> {
+    fn values(&self, plan: &Plan, slots: Vec<Option<ErasedValue>>) -> Result<Vec<ErasedValue>> {
         let computed = self.gpu.run(plan, &slots)?;
         let value = plan.results().first().and_then(|&at| computed.values[at].as_ref());
         let Some(value) = value else { return self.gpu.finish(plan, slots, &computed) };
@@ -211,18 +211,18 @@ impl Engine for Keeper {
         Ok(vec![held.unwrap_or_else(|| Err(failed("the device does not hold this type")))?])
     }
 
-    fn explain(&self, plan: &Plan, slots: &[Option<Held>]) -> String {
+    fn explain(&self, plan: &Plan, slots: &[Option<ErasedValue>]) -> String {
         self.gpu.explain(plan, slots)
     }
 }
 
 impl Engine for Gpu {
-    fn values(&self, plan: &Plan, slots: Vec<Option<Held>>) -> Result<Vec<Held>> {
+    fn values(&self, plan: &Plan, slots: Vec<Option<ErasedValue>>) -> Result<Vec<ErasedValue>> {
         let computed = self.run(plan, &slots)?;
         self.finish(plan, slots, &computed)
     }
 
-    fn explain(&self, plan: &Plan, slots: &[Option<Held>]) -> String {
+    fn explain(&self, plan: &Plan, slots: &[Option<ErasedValue>]) -> String {
         let (mut text, steps) = (plan.to_text(), self.layout(plan, slots));
         let bytes = self.bytes_of_steps(plan, slots, &steps);
         for (at, step) in steps.iter().enumerate() {
@@ -254,7 +254,7 @@ impl Engine for Gpu {
 
 impl Gpu {
     /// Returns the bytes of the values whose entries are counted before the run.
-    fn bytes_of_steps(&self, plan: &Plan, slots: &[Option<Held>], steps: &[Taken]) -> Vec<Option<Bytes>> {
+    fn bytes_of_steps(&self, plan: &Plan, slots: &[Option<ErasedValue>], steps: &[Taken]) -> Vec<Option<Bytes>> {
         let mut bytes: Vec<Option<Bytes>> = Vec::with_capacity(steps.len());
         for (at, step) in steps.iter().enumerate() {
             let view = plan.view(at);

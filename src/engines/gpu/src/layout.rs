@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use lacuna::lazy::engine_api::{Held, OnDevice, Plan, View};
+use lacuna::lazy::engine_api::{ErasedValue, OnDevice, Plan, View};
 
 use crate::Gpu;
 use crate::context::MAX_ITEMS;
@@ -95,7 +95,7 @@ pub(crate) fn is_read_by_threads(plan: &Plan, steps: &[Taken], at: usize) -> boo
 
 impl Gpu {
     /// Returns for each step of a plan how the device computes it, or why it does not.
-    pub(crate) fn layout(&self, plan: &Plan, slots: &[Option<Held>]) -> Vec<Taken> {
+    pub(crate) fn layout(&self, plan: &Plan, slots: &[Option<ErasedValue>]) -> Vec<Taken> {
         let mut steps: Vec<Taken> = Vec::with_capacity(plan.count());
         let mut names: Vec<Name> = Vec::with_capacity(plan.count());
         // The bytes of the largest array of each value, where they are known.
@@ -134,7 +134,7 @@ impl Gpu {
     }
 
     /// Returns the name of the pattern of a step.
-    fn name_of_pattern(&self, plan: &Plan, at: usize, slot: Option<&Held>, step: &Taken, names: &[Name]) -> Name {
+    fn name_of_pattern(&self, plan: &Plan, at: usize, slot: Option<&ErasedValue>, step: &Taken, names: &[Name]) -> Name {
         let view = plan.view(at);
         match step {
             Ok(step) if step.keeps_pattern() || matches!(step, Step::Part(_)) => names[view.inputs()[0]].clone(),
@@ -153,7 +153,7 @@ impl Gpu {
     }
 
     /// Returns whether the device holds a value that exists before the run.
-    fn leaf(&self, plan: &Plan, at: usize, slot: Option<&Held>) -> std::result::Result<(), Reason> {
+    fn leaf(&self, plan: &Plan, at: usize, slot: Option<&ErasedValue>) -> std::result::Result<(), Reason> {
         let view = plan.view(at);
         if let Some(placed) = view.placed() {
             return self.own(placed.as_ref()).map(|_| ()).ok_or_else(|| "it is on another device".into());
@@ -168,7 +168,7 @@ impl Gpu {
     }
 
     /// Returns the bytes of a value that exists before the run.
-    pub(crate) fn bytes_of(&self, plan: &Plan, at: usize, slot: Option<&Held>) -> Option<Bytes> {
+    pub(crate) fn bytes_of(&self, plan: &Plan, at: usize, slot: Option<&ErasedValue>) -> Option<Bytes> {
         let view = plan.view(at);
         match view.placed() {
             Some(placed) => self.own(placed.as_ref()).map(Bytes::of_device),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use lacuna::lazy::engine_api::{Held, Plan};
+use lacuna::lazy::engine_api::{ErasedValue, Plan};
 use lacuna::{CooTensor, CsrTensor, DType, Result, Shape};
 
 use crate::context::Words;
@@ -13,7 +13,7 @@ use crate::tensor::{DeviceValue, Layout};
 pub(crate) struct Outline {
     pub(crate) dtype: DType,
     /// The fill, of the element type.
-    pub(crate) fill: Held,
+    pub(crate) fill: ErasedValue,
     pub(crate) flag: Flag,
 }
 
@@ -36,7 +36,7 @@ impl Outline {
         whole: &[usize],
         flags: &Words,
     ) -> Option<Self> {
-        let mut slots: Vec<Option<Held>> = vec![None; plan.count()];
+        let mut slots: Vec<Option<ErasedValue>> = vec![None; plan.count()];
         for (&input, operand) in plan.view(at).inputs().iter().zip(operands) {
             let cut = |(axis, &length): (usize, &usize)| if whole.contains(&axis) { length } else { length.min(1) };
             let shape: Shape = operand.pattern.shape.iter().enumerate().map(cut).collect();
@@ -54,16 +54,16 @@ impl Outline {
 }
 
 /// Returns the bits of an element.
-pub(crate) fn bits_of(element: &Held, dtype: DType) -> u64 {
+pub(crate) fn bits_of(element: &ErasedValue, dtype: DType) -> u64 {
     of_dtype!(dtype, T => element.downcast_ref::<T>().map_or(0, |element| element.bits())).unwrap_or(0)
 }
 
 /// Returns a tensor of the format and the fill of a value, without entries.
-pub(crate) fn without_entries(x: &DeviceValue, shape: Shape) -> Option<Result<Held>> {
+pub(crate) fn without_entries(x: &DeviceValue, shape: Shape) -> Option<Result<ErasedValue>> {
     of_dtype!(x.dtype, T => empty::<T>(x, shape))
 }
 
-fn empty<T: DeviceElement>(x: &DeviceValue, shape: Shape) -> Result<Held> {
+fn empty<T: DeviceElement>(x: &DeviceValue, shape: Shape) -> Result<ErasedValue> {
     Ok(match x.pattern.layout {
         Layout::Coo(_) => Arc::new(CooTensor::<T>::full(shape, x.fill::<T>())?),
         Layout::Csr { .. } => Arc::new(CsrTensor::<T>::full(shape, x.fill::<T>())?),
@@ -71,13 +71,13 @@ fn empty<T: DeviceElement>(x: &DeviceValue, shape: Shape) -> Result<Held> {
 }
 
 /// Returns the type and the fill of medians that are paired with their positions.
-fn medians_of<T: DeviceElement>(pair: &Held) -> Option<(DType, Held)> {
+fn medians_of<T: DeviceElement>(pair: &ErasedValue) -> Option<(DType, ErasedValue)> {
     let coo = pair.downcast_ref::<(CooTensor<T>, CooTensor<u64>)>().map(|(x, _)| x.fill());
     let fill = coo.or_else(|| pair.downcast_ref::<(CsrTensor<T>, CsrTensor<u64>)>().map(|(x, _)| x.fill()))?;
     Some((T::DTYPE, Arc::new(fill)))
 }
 
-fn fill_of<T: DeviceElement>(value: &Held) -> Option<Held> {
+fn fill_of<T: DeviceElement>(value: &ErasedValue) -> Option<ErasedValue> {
     let coo = value.downcast_ref::<CooTensor<T>>().map(|x| x.fill());
     let fill = coo.or_else(|| value.downcast_ref::<CsrTensor<T>>().map(|x| x.fill()))?;
     Some(Arc::new(fill))

@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use lacuna::lazy::Lazy;
-use lacuna::lazy::engine_api::{Held, OnDevice, placed};
+use lacuna::lazy::engine_api::{ErasedValue, OnDevice, placed};
 use lacuna::{CooPattern, CooTensor, CsrPattern, CsrTensor, DType, Element, Pattern, Result, Shape, Tensor};
 
 use crate::Gpu;
@@ -70,7 +70,7 @@ pub(crate) struct DeviceValue {
     pub(crate) dtype: DType,
     pub(crate) values: Words,
     /// The fill, of the element type.
-    pub(crate) fill: Held,
+    pub(crate) fill: ErasedValue,
     /// The second tensor of a pair: positions, on the same pattern.
     pub(crate) positions: Option<Words>,
 }
@@ -180,7 +180,7 @@ impl DeviceValue {
         T::from_bytes(&self.gpu.0.context.download(values, self.pattern.nnz as usize * size_of::<T>())?)
     }
 
-    fn fetch_as<T: DeviceElement>(&self) -> Result<Held> {
+    fn fetch_as<T: DeviceElement>(&self) -> Result<ErasedValue> {
         let (pattern, nnz) = (&self.pattern, self.pattern.nnz as usize);
         let shape = pattern.shape.clone();
         match &pattern.layout {
@@ -196,7 +196,7 @@ impl DeviceValue {
         }
     }
 
-    fn fetch_on<P: Pattern, T: DeviceElement>(&self, pattern: P) -> Result<Held> {
+    fn fetch_on<P: Pattern, T: DeviceElement>(&self, pattern: P) -> Result<ErasedValue> {
         let values = Tensor::from_parts(pattern.clone(), self.values::<T>(&self.values)?, self.fill())?;
         let Some(positions) = &self.positions else { return Ok(Arc::new(values)) };
         let fill = fill_of_positions(values.fill());
@@ -234,7 +234,7 @@ impl OnDevice for DeviceValue {
     }
 
     /// Copies the tensor to memory, and checks it like any input.
-    fn fetch(&self) -> Result<Held> {
+    fn fetch(&self) -> Result<ErasedValue> {
         of_dtype!(self.dtype, T => self.fetch_as::<T>()).expect("the device holds this type")
     }
 }
@@ -360,7 +360,7 @@ pub(crate) struct Bytes {
 
 impl Bytes {
     /// Returns the bytes of a value; `None` if the device does not hold its type.
-    pub(crate) fn of(value: &Held, dtype: DType) -> Option<Self> {
+    pub(crate) fn of(value: &ErasedValue, dtype: DType) -> Option<Self> {
         let of_arrays = |offsets: usize, axes: usize, nnz: usize, width: usize| {
             let [offsets, axes, nnz, width] = [offsets, axes, nnz, width].map(|number| number as u64);
             let (of_pattern, of_values) = (4 * (offsets + nnz * axes), nnz * width);
@@ -395,7 +395,7 @@ impl Bytes {
 
 /// Returns the lengths and the addresses of the arrays of a pattern in memory. If they are those of another tensor, both
 /// are on one pattern.
-pub(crate) fn addresses(value: &Held, dtype: DType) -> Option<Vec<usize>> {
+pub(crate) fn addresses(value: &ErasedValue, dtype: DType) -> Option<Vec<usize>> {
     fn of<P: Pattern, T: Element>(x: &Tensor<P, T>, arrays: impl Iterator<Item = usize>) -> Vec<usize> {
         [&x.shape()[..], &[x.nnz()]].concat().into_iter().chain(arrays).collect()
     }
@@ -408,7 +408,7 @@ pub(crate) fn addresses(value: &Held, dtype: DType) -> Option<Vec<usize>> {
 }
 
 /// Copies a value to the device, if the device holds its type.
-pub(crate) fn uploaded_of(gpu: &Gpu, value: &Held, dtype: DType) -> Option<Result<DeviceValue>> {
+pub(crate) fn uploaded_of(gpu: &Gpu, value: &ErasedValue, dtype: DType) -> Option<Result<DeviceValue>> {
     of_dtype!(dtype, T => match (value.downcast_ref::<CooTensor<T>>(), value.downcast_ref::<CsrTensor<T>>()) {
         (Some(x), _) => Some(uploaded(gpu, x)),
         (_, Some(x)) => Some(uploaded(gpu, x)),

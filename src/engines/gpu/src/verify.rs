@@ -2,7 +2,7 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use lacuna::lazy::engine_api::{Held, OnDevice, Plan};
+use lacuna::lazy::engine_api::{ErasedValue, OnDevice, Plan};
 use lacuna::{CooTensor, CsrTensor, Error, Pattern, Result, Tensor};
 
 use crate::element::{DeviceElement, of_dtype};
@@ -10,7 +10,7 @@ use crate::tensor::DeviceValue;
 
 /// Computes a step on threads, from its operands on the device, and rejects a difference.
 pub(crate) fn check(plan: &Plan, at: usize, operands: &[&DeviceValue], found: &DeviceValue) -> Result<()> {
-    let mut slots: Vec<Option<Held>> = vec![None; plan.count()];
+    let mut slots: Vec<Option<ErasedValue>> = vec![None; plan.count()];
     for (&input, operand) in plan.view(at).inputs().iter().zip(operands) {
         slots[input] = Some(operand.fetch()?);
     }
@@ -29,11 +29,11 @@ pub(crate) fn check(plan: &Plan, at: usize, operands: &[&DeviceValue], found: &D
 type Checks = ((u64, u64), String);
 
 /// Returns the checks of a value with the format and the type of a value on the device.
-fn checks_of(value: &Held, like: &DeviceValue) -> Option<Checks> {
+fn checks_of(value: &ErasedValue, like: &DeviceValue) -> Option<Checks> {
     of_dtype!(like.dtype, T => checks_as::<T>(value))?
 }
 
-fn checks_as<T: DeviceElement>(value: &Held) -> Option<Checks> {
+fn checks_as<T: DeviceElement>(value: &ErasedValue) -> Option<Checks> {
     if let Some(x) = value.downcast_ref::<CooTensor<T>>() {
         return Some(checks(x));
     }
