@@ -61,7 +61,7 @@ fn footer_mark(bytes: &[u8]) -> usize {
 }
 
 /// A query of a file, which returns every bit of the answer.
-type Question = fn(&Path) -> Result<Vec<u8>>;
+type IsinTest = fn(&Path) -> Result<Vec<u8>>;
 
 fn bits_of(x: Result<AnyTensor>) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
@@ -83,7 +83,7 @@ fn pieces_of(dataset: &Dataset) -> Result<Vec<u8>> {
     Ok(pieces.concat())
 }
 
-const OF_ALL: &[(&str, Question)] = &[
+const OF_ALL: &[(&str, IsinTest)] = &[
     ("whole", |path| bits_of(read(path, &ReadOptions::default()))),
     ("sum", |path| in_ranges(path, |x| x.sum(Axes::all()))),
     ("pieces", |path| pieces_of(&Dataset::open(path, &ReadOptions::default())?)),
@@ -91,13 +91,13 @@ const OF_ALL: &[(&str, Question)] = &[
 ];
 
 /// The queries of tensors with one axis.
-const OF_ONE_AXIS: &[(&str, Question)] = &[
+const OF_ONE_AXIS: &[(&str, IsinTest)] = &[
     ("slice", |path| in_ranges(path, |x| -x.slice(ndarray::s![1..]))),
     ("box", |path| bits_of(read_slice(path, std::slice::from_ref(&(0..1)), &ReadOptions::default()))),
 ];
 
 /// The queries of matrices.
-const OF_TWO_AXES: &[(&str, Question)] = &[
+const OF_TWO_AXES: &[(&str, IsinTest)] = &[
     ("slice", |path| in_ranges(path, |x| x.slice(ndarray::s![100..200, ..]).sum(Axes::all()))),
     ("box", |path| bits_of(read_slice(path, &[300..301, 7..9], &ReadOptions::default()))),
     ("medians", |path| in_ranges(path, |x| x.nanmedian(1))),
@@ -113,7 +113,7 @@ fn write_byte(file: &Path, at: usize, byte: u8) {
 }
 
 /// Asks all questions of a file at `path` with that bit another one; how many of them were refused.
-fn flipped(path: &Path, file: &Path, bytes: &[u8], bit: usize, right: &[(&str, Question, Vec<u8>)]) -> usize {
+fn flipped(path: &Path, file: &Path, bytes: &[u8], bit: usize, right: &[(&str, IsinTest, Vec<u8>)]) -> usize {
     let (at, byte) = (bit / 8, bytes[bit / 8]);
     write_byte(file, at, byte ^ 1 << (bit % 8));
     let answers = right.iter().filter(|(name, question, right)| match question(path) {
@@ -128,7 +128,7 @@ fn flipped(path: &Path, file: &Path, bytes: &[u8], bit: usize, right: &[(&str, Q
     refused
 }
 
-fn asked(path: &Path, questions: &[&[(&'static str, Question)]]) -> Vec<(&'static str, Question, Vec<u8>)> {
+fn asked(path: &Path, questions: &[&[(&'static str, IsinTest)]]) -> Vec<(&'static str, IsinTest, Vec<u8>)> {
     let questions = questions.concat().into_iter();
     questions.map(|(name, question)| (name, question, question(path).unwrap())).collect()
 }

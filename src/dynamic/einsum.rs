@@ -5,7 +5,7 @@
 
 use super::routes::{in_type, on_upstream};
 use super::select::all_of;
-use super::view::{AnyStored, OfOperands, on_operands};
+use super::view::{AnyStored, OperandResult, on_operands};
 use super::widen::{OverflowRule, widened};
 use super::zip::{brought_operand, check_types, common_format};
 use super::{AnyOperand, AnyTensor, AnyValue};
@@ -125,7 +125,7 @@ impl AnyTensor {
         spec: impl Into<Einsum<'a>>,
         tensors: &[&AnyTensor],
     ) -> Result<Vec<AnyTensor>> {
-        backward(upstream.into(), &spec.into(), &all_of(tensors)).map(OfOperands::of)
+        backward(upstream.into(), &spec.into(), &all_of(tensors)).map(OperandResult::of)
     }
 }
 
@@ -172,7 +172,7 @@ impl AnyStored<'_> {
         spec: impl Into<Einsum<'a>>,
         views: &[AnyStored<'_>],
     ) -> Result<Vec<AnyTensor>> {
-        backward(upstream.into(), &spec.into(), &all_stored(views)).map(OfOperands::of)
+        backward(upstream.into(), &spec.into(), &all_stored(views)).map(OperandResult::of)
     }
 }
 

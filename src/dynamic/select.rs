@@ -5,7 +5,7 @@
 use ndarray::{ArrayD, Axis, SliceInfoElem};
 
 use super::routes::{in_type, on_upstream};
-use super::view::{OfOperands, in_format, on_operands};
+use super::view::{OperandResult, in_format, on_operands};
 use super::widen::{widened, widened_tensor, zeros, zeros_of};
 use super::zip::{brought, brought_operand, check_types, common_format};
 use super::{AnyArray, AnyOperand, AnyTensor, AnyValue, Erased};
@@ -189,7 +189,7 @@ impl AnyTensor {
     /// ```
     #[inline]
     pub fn concat(axis: impl Position, tensors: &[&AnyTensor]) -> Result<AnyTensor> {
-        AnyOperand::concat(axis, &all_of(tensors)).map(OfOperands::of)
+        AnyOperand::concat(axis, &all_of(tensors)).map(OperandResult::of)
     }
 
     /// Stacks tensors of one shape and element type along a new axis: see [`stack`](crate::stack()).
@@ -200,7 +200,7 @@ impl AnyTensor {
     /// - `TypesDiffer`: the element types differ.
     #[inline]
     pub fn stack(axis: impl Position, tensors: &[&AnyTensor]) -> Result<AnyTensor> {
-        AnyOperand::stack(axis, &all_of(tensors)).map(OfOperands::of)
+        AnyOperand::stack(axis, &all_of(tensors)).map(OperandResult::of)
     }
 
     /// Returns the gradient of `concat` for each tensor: see [`grad::concat`](crate::grad::concat).
@@ -214,7 +214,7 @@ impl AnyTensor {
         axis: impl Position,
         tensors: &[&AnyTensor],
     ) -> Result<Vec<AnyTensor>> {
-        AnyOperand::concat_backward(upstream.into(), axis, &all_of(tensors)).map(OfOperands::of)
+        AnyOperand::concat_backward(upstream.into(), axis, &all_of(tensors)).map(OperandResult::of)
     }
 
     /// Returns the gradient of `stack` for each tensor: see [`grad::stack`](crate::grad::stack).
@@ -224,7 +224,7 @@ impl AnyTensor {
     /// The errors of [`grad::stack`](crate::grad::stack).
     #[inline]
     pub fn stack_backward(upstream: &AnyTensor, axis: impl Position, tensors: &[&AnyTensor]) -> Result<Vec<AnyTensor>> {
-        AnyOperand::stack_backward(upstream.into(), axis, &all_of(tensors)).map(OfOperands::of)
+        AnyOperand::stack_backward(upstream.into(), axis, &all_of(tensors)).map(OperandResult::of)
     }
 }
 

@@ -251,7 +251,7 @@ pub(super) fn in_format<U: Element>(x: &Erased<U>, format: Format, input_bytes: 
 
 /// A result type of the methods of tensors.
 #[doc(hidden)]
-pub trait OfOperands: Sized {
+pub trait OperandResult: Sized {
     /// The result type of the same method of [`AnyOperand`].
     type Found;
 
@@ -259,7 +259,7 @@ pub trait OfOperands: Sized {
     fn of(found: Self::Found) -> Self;
 }
 
-impl OfOperands for AnyTensor {
+impl OperandResult for AnyTensor {
     type Found = AnyValue;
 
     fn of(found: AnyValue) -> Self {
@@ -270,7 +270,7 @@ impl OfOperands for AnyTensor {
     }
 }
 
-impl OfOperands for AnyArray {
+impl OperandResult for AnyArray {
     type Found = AnyValue;
 
     fn of(found: AnyValue) -> Self {
@@ -281,7 +281,7 @@ impl OfOperands for AnyArray {
     }
 }
 
-impl OfOperands for AnyValue {
+impl OperandResult for AnyValue {
     type Found = AnyValue;
 
     fn of(found: AnyValue) -> Self {
@@ -289,7 +289,7 @@ impl OfOperands for AnyValue {
     }
 }
 
-impl<A: OfOperands, B: OfOperands> OfOperands for (A, B) {
+impl<A: OperandResult, B: OperandResult> OperandResult for (A, B) {
     type Found = (A::Found, B::Found);
 
     fn of((one, other): Self::Found) -> Self {
@@ -297,7 +297,7 @@ impl<A: OfOperands, B: OfOperands> OfOperands for (A, B) {
     }
 }
 
-impl<A: OfOperands> OfOperands for Vec<A> {
+impl<A: OperandResult> OperandResult for Vec<A> {
     type Found = Vec<A::Found>;
 
     fn of(found: Self::Found) -> Self {
@@ -323,7 +323,7 @@ macro_rules! on_operands {
             #[inline]
             pub fn $name $(<$life $(, $J: $bound)?>)? (
                 $own $(, $arg: $type)*
-            ) -> Result<<$found as $crate::dynamic::view::OfOperands>::Found> $body
+            ) -> Result<<$found as $crate::dynamic::view::OperandResult>::Found> $body
         )*}
 
         $crate::dynamic::view::on_operands! { @tensors [$crate::dynamic::AnyTensor] $(
@@ -343,7 +343,7 @@ macro_rules! on_operands {
             $($about)*
             #[inline]
             pub fn $name $($generics)* (&$own $(, $arg: $type)*) -> Result<$found> {
-                $crate::dynamic::AnyOperand::from($own).$name($($arg),*).map($crate::dynamic::view::OfOperands::of)
+                $crate::dynamic::AnyOperand::from($own).$name($($arg),*).map($crate::dynamic::view::OperandResult::of)
             }
         )*}
     };

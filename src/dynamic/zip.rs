@@ -7,7 +7,7 @@
 
 use super::map::{in_type_of, wide};
 use super::routes::{in_type, on_upstream};
-use super::view::{AnyStored, OfOperands, on_operands};
+use super::view::{AnyStored, OperandResult, on_operands};
 use super::widen::{OverflowRule, RunType, bounds, is_integer, not_floats, not_for, widened, zeros};
 use super::{AnyOperand, AnyTensor, AnyValue, Erased};
 use crate::base::axes::{Axes, normalize_axis};
@@ -248,7 +248,7 @@ macro_rules! zips {
                 "`Cast`: the number is not a value of the type.")]
             #[inline]
             pub fn $name<'r>(&self, right: impl Into<Right<'r>>) -> Result<AnyTensor> {
-                zip(op::$name.name, self.into(), right.into().into(), false).map(OfOperands::of)
+                zip(op::$name.name, self.into(), right.into().into(), false).map(OperandResult::of)
             }
         )*}
     };
@@ -271,7 +271,7 @@ macro_rules! zips {
 crate::__binary! { zips }
 
 zips! { @methods matmul "Returns the matrix product of two operands."; }
-zips! { @gradients matmul_backward matmul OfMatmul; }
+zips! { @gradients matmul_backward matmul MatmulGradients; }
 
 /// The gradients of both operands of a product or of an elementwise operation, for elements of any float type.
 trait PairGradients {
@@ -293,9 +293,9 @@ impl<D: Differentiable> PairGradients for D {
 }
 
 /// The gradients of a matrix product.
-struct OfMatmul;
+struct MatmulGradients;
 
-impl PairGradients for OfMatmul {
+impl PairGradients for MatmulGradients {
     fn of<T: Float + Numeric>(
         x: &ErasedOperand<'_, T>,
         y: &ErasedOperand<'_, T>,

@@ -136,7 +136,7 @@ impl<T: Element> FileEntries<T> {
 
     /// Records the first entry, in row-major order, that a conversion to `dtype` rejects. Sorting later loses the
     /// positions in the file. `listed` maps an entry to its index in the file.
-    pub(crate) fn note_unfit(&mut self, dtype: Option<DType>, listed: impl Fn(&Self, usize) -> usize) {
+    pub(crate) fn note_rejected(&mut self, dtype: Option<DType>, listed: impl Fn(&Self, usize) -> usize) {
         let Some(dtype) = dtype.filter(|&dtype| dtype != T::DTYPE && !self.increasing) else { return };
         let holds = holds(dtype);
         let at = |entry: usize| self.coords.coords(entry);
@@ -148,7 +148,7 @@ impl<T: Element> FileEntries<T> {
         }
         if let Some((coords, entry)) = first {
             let value = self.values[entry].to_number();
-            self.origin.note_unfit(listed(self, entry), coords, value.to_string());
+            self.origin.note_rejected(listed(self, entry), coords, value.to_string());
         }
     }
 

@@ -36,14 +36,14 @@ impl ReadOptions {
     pub(crate) fn finish_text(&self, text: TextFile, bytes: u64) -> Result<AnyTensor> {
         let (tensor, pattern) = (AnyTensor::from(text.tensor), text.pattern);
         let finished = self.finish(tensor, Format::Coo, bytes);
-        finished.map_err(|error| text.origin.unfit(error, |entry| pattern.coords_of(entry)))
+        finished.map_err(|error| text.origin.rejected(error, |entry| pattern.coords_of(entry)))
     }
 
     /// Runs [`finish`](ReadOptions::finish) for text, and returns a tensor with elements of type `T`.
     pub(crate) fn finish_typed<T: FileElement>(&self, text: TextFile) -> Result<Erased<T>> {
         self.check_shape(text.pattern.shape())?;
         let tensor = text.tensor.into_typed::<T>();
-        let tensor = tensor.map_err(|error| text.origin.unfit(error, |entry| text.pattern.coords_of(entry)))?;
+        let tensor = tensor.map_err(|error| text.origin.rejected(error, |entry| text.pattern.coords_of(entry)))?;
         let tensor = match &self.fill {
             Some(text) => tensor.with_fill(parse_fill(text)?),
             None => tensor,

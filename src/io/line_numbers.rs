@@ -14,12 +14,12 @@ pub(crate) struct LineNumbers {
     /// True if there were more runs than are kept.
     is_lost: bool,
     /// The first entry, in row-major order, that a conversion rejects.
-    unfit: Option<Unfit>,
+    rejected: Option<RejectedEntry>,
 }
 
 /// An entry, described by facts that sorting does not change.
 #[derive(Debug, Clone)]
-struct Unfit {
+struct RejectedEntry {
     coords: Vec<usize>,
     value: String,
     line: u64,
@@ -58,13 +58,13 @@ impl LineNumbers {
     }
 
     /// Records the entry that a conversion rejects first.
-    pub(crate) fn note_unfit(&mut self, entry: usize, coords: Vec<usize>, value: String) {
-        self.unfit = self.line(entry).map(|line| Unfit { coords, value, line });
+    pub(crate) fn note_rejected(&mut self, entry: usize, coords: Vec<usize>, value: String) {
+        self.rejected = self.line(entry).map(|line| RejectedEntry { coords, value, line });
     }
 
     /// Returns the facts that stay valid after sorting, which changes the indices of entries.
     pub(crate) fn sorted(self) -> Self {
-        LineNumbers { unfit: self.unfit, ..LineNumbers::default() }
+        LineNumbers { rejected: self.rejected, ..LineNumbers::default() }
     }
 
     /// Replaces the indices of two entries in an error by their lines.
@@ -82,7 +82,7 @@ impl LineNumbers {
 
     /// Replaces the index of an entry in an error by its line, otherwise by its coordinates in the file. `coords`
     /// returns the coordinates of an entry.
-    pub(crate) fn unfit(&self, error: Error, coords: impl FnOnce(usize) -> Option<Vec<usize>>) -> Error {
+    pub(crate) fn rejected(&self, error: Error, coords: impl FnOnce(usize) -> Option<Vec<usize>>) -> Error {
         let Error::Cast { value, from, to, place } = error else { return error };
         let entry = place.strip_prefix("entry ").and_then(|entry| entry.parse().ok());
         let place = entry.and_then(|entry| self.place(entry, &value, coords)).unwrap_or(place);
@@ -96,7 +96,7 @@ impl LineNumbers {
         }
         let coords = coords(entry)?;
         // A value combined from duplicates is on no line.
-        let known = self.unfit.as_ref().filter(|known| known.coords == coords && known.value == value);
+        let known = self.rejected.as_ref().filter(|known| known.coords == coords && known.value == value);
         Some(known.map_or_else(|| format!("entry {}", one_based(&coords)), |known| format!("line {}", known.line)))
     }
 }

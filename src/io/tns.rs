@@ -184,7 +184,7 @@ impl<R: BufRead> TensorBody<'_, R> {
             false => value(fields),
         })?;
         let shape = self.header.shape.take().unwrap_or_else(|| entries.coords.bounding_shape());
-        entries.note_unfit(options.dtype, |_, entry| entry);
+        entries.note_rejected(options.dtype, |_, entry| entry);
         entries.into_text(shape, options.duplicates, |error| error)
     }
 }

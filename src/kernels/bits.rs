@@ -19,11 +19,11 @@ fn word(f: impl Fn(usize) -> bool) -> u64 {
 /// Returns a bit for each of the first 64 values, or of all if there are fewer. A bit is set if the value is nonzero.
 #[inline(always)]
 pub(crate) fn truths<T: Element>(values: &[T]) -> u64 {
-    which(values, T::is_truthy)
+    bitmask(values, T::is_truthy)
 }
 
 /// Nonzero tests of values of any type. Code that reads coordinates reads values only through this trait.
-pub(crate) trait Truths: Sync {
+pub(crate) trait NonzeroBits: Sync {
     /// Writes a bit for each value from an entry on, set if the value is nonzero. The length of the slice is the number
     /// of words.
     fn words(&self, start: usize, words: &mut [u64]);
@@ -35,10 +35,10 @@ pub(crate) trait Truths: Sync {
 /// The number of words written at once. Their values are still in the cache when the coordinates are read.
 pub(crate) const WORDS: usize = 16;
 
-/// The [`Truths`] of values.
-pub(crate) struct TruthsOf<'a, T>(pub(crate) &'a [T]);
+/// The [`NonzeroBits`] of values.
+pub(crate) struct NonzeroBitsOf<'a, T>(pub(crate) &'a [T]);
 
-impl<T: Element> Truths for TruthsOf<'_, T> {
+impl<T: Element> NonzeroBits for NonzeroBitsOf<'_, T> {
     fn words(&self, start: usize, words: &mut [u64]) {
         let values = &self.0[start..];
         in_wide_vectors(
@@ -67,7 +67,7 @@ impl<T: Element> Truths for TruthsOf<'_, T> {
 /// Calls `visit` with the bits of 64 entries at a time, and the entries. The last word may have fewer entries.
 ///
 /// Bits of entries after the range are undefined.
-pub(crate) fn for_each_word(truths: &dyn Truths, range: Range<usize>, mut visit: impl FnMut(u64, Range<usize>)) {
+pub(crate) fn for_each_word(truths: &dyn NonzeroBits, range: Range<usize>, mut visit: impl FnMut(u64, Range<usize>)) {
     let mut words = [0; WORDS];
     for start in range.clone().step_by(WORDS * BITS) {
         let count = range.end - start;
@@ -82,7 +82,7 @@ pub(crate) fn for_each_word(truths: &dyn Truths, range: Range<usize>, mut visit:
 
 /// Returns a bit for each of the first 64 values, or of all if there are fewer. A bit is set if `is` accepts the value.
 #[inline(always)]
-pub(crate) fn which<T: Copy>(values: &[T], is: impl Fn(T) -> bool) -> u64 {
+pub(crate) fn bitmask<T: Copy>(values: &[T], is: impl Fn(T) -> bool) -> u64 {
     match values.first_chunk::<BITS>() {
         Some(values) => word(|at| is(values[at])),
         // In reverse order each value shifts the bits of the later ones up, so the first value is lowest.

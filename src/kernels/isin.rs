@@ -128,7 +128,7 @@ impl<'a, T: Element> Membership<'a, T> {
             }),
             Membership::Keys(keys) => {
                 // The filter is built once, for all threads.
-                let (filter, keys) = (Filter::before(keys, values), keys.questions());
+                let (filter, keys) = (Filter::before(keys, values), keys.view());
                 threads::chunks_into(values, answers, 2500, |values, answers| {
                     in_wide_vectors(
                         #[inline(always)]
@@ -136,8 +136,8 @@ impl<'a, T: Element> Membership<'a, T> {
                             // A local copy stays in registers.
                             let own = keys;
                             match &filter {
-                                Some(filter) => filter.answer(own, values, invert, answers),
-                                None => own.answer(values, invert, answers),
+                                Some(filter) => filter.test_into(own, values, invert, answers),
+                                None => own.test_into(values, invert, answers),
                             }
                         },
                     );

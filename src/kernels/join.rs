@@ -99,7 +99,7 @@ type Ranges = (Range<usize>, Range<usize>);
 
 /// Splits two lists at the same positions, into parts of similar size: one per thread if there are enough entries.
 fn split((left, right): (usize, usize), order: impl Fn(usize, usize) -> Ordering + Sync + Send) -> Few<Ranges> {
-    let cut = |entries: usize| {
+    let split_point = |entries: usize| {
         // Invariant: the number of left entries among the first `entries` of both lists is in `low..=high`.
         let (mut low, mut high) = (entries.saturating_sub(right), entries.min(left));
         while low < high {
@@ -109,10 +109,10 @@ fn split((left, right): (usize, usize), order: impl Fn(usize, usize) -> Ordering
         }
         let other = entries - low;
         // An entry of both lists is not split between two parts.
-        let is_cut = low > 0 && other < right && order(low - 1, other).is_eq();
-        (low, other + usize::from(is_cut))
+        let is_common = low > 0 && other < right && order(low - 1, other).is_eq();
+        (low, other + usize::from(is_common))
     };
-    let ends = threads::map_parts(left + right, 1500, 0, |part| cut(part.end));
+    let ends = threads::map_parts(left + right, 1500, 0, |part| split_point(part.end));
     let mut start = (0, 0);
     let part = |end: (usize, usize)| {
         let before = std::mem::replace(&mut start, end);

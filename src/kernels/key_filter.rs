@@ -12,7 +12,7 @@ use std::hash::Hash;
 use crate::base::alloc::{self, Allocated};
 use crate::element::Element;
 use crate::kernels::hash::{GOLDEN, hash_by};
-use crate::kernels::key_set::{KeySet, Questions};
+use crate::kernels::key_set::{KeySet, KeySetView};
 
 /// The bits per key, before rounding up to a power of two of words. About 2 % of other values pass.
 const BITS_A_KEY: usize = 12;
@@ -75,18 +75,24 @@ impl Filter {
 
     /// Writes whether the key of each value is in the set, or with `invert` whether it is not.
     #[inline(always)]
-    pub(crate) fn answer<T: Element>(&self, keys: Questions<'_, T>, values: &[T], invert: bool, answers: &mut [bool]) {
+    pub(crate) fn test_into<T: Element>(
+        &self,
+        keys: KeySetView<'_, T>,
+        values: &[T],
+        invert: bool,
+        answers: &mut [bool],
+    ) {
         let (mut passed, mut pause) = ([0; BLOCK], 0);
         for (values, answers) in values.chunks(BLOCK).zip(answers.chunks_mut(BLOCK)) {
             if pause > 0 {
                 pause -= 1;
-                keys.answer(values, invert, answers);
+                keys.test_into(values, invert, answers);
                 continue;
             }
             // `answers` first holds the values that pass. Only for these the set is queried.
             self.pass(values, answers);
             let count = positions(answers, &mut passed);
-            keys.answer_some(values, &passed[..count], answers);
+            keys.test_some_into(values, &passed[..count], answers);
             // A value that did not pass has the answer false, so one inversion is right for all.
             answers.iter_mut().for_each(|answer| *answer ^= invert);
             pause = if count > self.max_passed { PAUSE } else { 0 };
@@ -109,7 +115,7 @@ impl Filter {
 
 /// Returns whether few values of a sample are in the set.
 fn are_rare<T: Element>(keys: &KeySet<T>, values: &[T]) -> bool {
-    let (max_passed, keys) = (RARE[usize::from(keys.is_large())], keys.questions());
+    let (max_passed, keys) = (RARE[usize::from(keys.is_large())], keys.view());
     let some = values.iter().step_by((values.len() / SAMPLE).max(1)).take(SAMPLE);
     some.filter(|&&value| keys.contains(value)).count() <= max_passed
 }
@@ -146,8 +152,8 @@ mod tests {
         let filter = Filter::new(&set).unwrap();
         let [mut expected, mut found] = [false, false].map(|answer| vec![answer; values.len()]);
         for invert in [false, true] {
-            set.questions().answer(values, invert, &mut expected);
-            filter.answer(set.questions(), values, invert, &mut found);
+            set.view().test_into(values, invert, &mut expected);
+            filter.test_into(set.view(), values, invert, &mut found);
             assert_eq!(found, expected, "{}", T::DTYPE);
         }
         filter

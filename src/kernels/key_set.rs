@@ -127,8 +127,8 @@ impl<T: Element> KeySet<T> {
     }
 
     /// Returns the data that queries read.
-    pub(crate) fn questions(&self) -> Questions<'_, T> {
-        Questions { places: &self.keys[self.start..], lines: self.lines, filler: self.filler, crowded: &self.crowded }
+    pub(crate) fn view(&self) -> KeySetView<'_, T> {
+        KeySetView { places: &self.keys[self.start..], lines: self.lines, filler: self.filler, crowded: &self.crowded }
     }
 
     /// Returns whether this number of lines is fetched before they are compared.
@@ -148,14 +148,14 @@ fn fetch<T: Element>(places: &[T::Key], filler: T::Key, lines: impl Iterator<Ite
 
 /// A [`KeySet`] in the form that is queried, small enough to stay in registers.
 #[derive(Clone, Copy)]
-pub(crate) struct Questions<'a, T: Element> {
+pub(crate) struct KeySetView<'a, T: Element> {
     places: &'a [T::Key],
     lines: usize,
     filler: T::Key,
     crowded: &'a HashSet<T::Key>,
 }
 
-impl<T: Element> Questions<'_, T> {
+impl<T: Element> KeySetView<'_, T> {
     /// Returns whether the key of `value` is in the set.
     #[inline(always)]
     pub(crate) fn contains(&self, value: T) -> bool {
@@ -165,7 +165,7 @@ impl<T: Element> Questions<'_, T> {
 
     /// Writes whether the key of each value is in the set, or with `invert` whether it is not.
     #[inline(always)]
-    pub(crate) fn answer(&self, values: &[T], invert: bool, answers: &mut [bool]) {
+    pub(crate) fn test_into(&self, values: &[T], invert: bool, answers: &mut [bool]) {
         if !KeySet::<T>::are_fetched(self.lines) {
             for (answer, &value) in answers.iter_mut().zip(values) {
                 *answer = self.contains(value) != invert;
@@ -188,11 +188,11 @@ impl<T: Element> Questions<'_, T> {
 
     /// Writes answers for the values at these positions.
     #[inline(always)]
-    pub(crate) fn answer_some(&self, values: &[T], positions: &[u16], answers: &mut [bool]) {
+    pub(crate) fn test_some_into(&self, values: &[T], positions: &[u16], answers: &mut [bool]) {
         let (mut some, mut found) = ([T::ZERO; TOGETHER], [false; TOGETHER]);
         for positions in positions.chunks(TOGETHER) {
             some.iter_mut().zip(positions).for_each(|(value, &at)| *value = values[usize::from(at)]);
-            self.answer(&some[..positions.len()], false, &mut found);
+            self.test_into(&some[..positions.len()], false, &mut found);
             found.iter().zip(positions).for_each(|(&found, &at)| answers[usize::from(at)] = found);
         }
     }
@@ -307,7 +307,7 @@ mod tests {
         let values: Vec<T> = members.iter().chain(others).copied().collect();
         let mut answers = vec![false; values.len()];
         for invert in [false, true] {
-            set.questions().answer(&values, invert, &mut answers);
+            set.view().test_into(&values, invert, &mut answers);
             for (at, (&answer, value)) in answers.iter().zip(&values).enumerate() {
                 let is_member = at < members.len() && !value.isnan();
                 assert_eq!(answer, is_member != invert, "{value:?}");
@@ -404,7 +404,7 @@ mod tests {
     fn nan_is_no_member_and_zeros_are_one() {
         let nan = f64::NAN;
         let set = check(&[nan, -0.0, 1.0, nan], &[-nan, 2.0]);
-        assert!(set.questions().contains(0.0) && !set.questions().contains(f64::from_bits(1)));
+        assert!(set.view().contains(0.0) && !set.view().contains(f64::from_bits(1)));
         assert!(KeySet::new(&[nan, -nan]).unwrap().is_none());
         assert!(KeySet::<f64>::new(&[]).unwrap().is_none());
     }

@@ -20,7 +20,7 @@ use crate::kernels::op::{GroupError, Outcome};
 use crate::kernels::passes::Census;
 use crate::kernels::passes::Pass;
 use crate::kernels::rank::{RankPosition, Rule};
-use crate::kernels::select::{Ranked, Sieve, count, first_equal, ranked_in_lane, select_two, smaller};
+use crate::kernels::select::{FilterBuffer, Ranked, count, first_equal, ranked_in_lane, select_two, smaller};
 
 /// The elements that receive the gradient of a median.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -70,8 +70,8 @@ pub(crate) fn median_of_one<T: Real>(value: T) -> T::Median {
 
 impl MedianQuery {
     /// Returns the value of a group, or NaN for a group without one.
-    pub(crate) fn value<T: Real>(self, group: &Group<'_, T>, sieve: &mut Sieve<T>) -> Outcome<T::Median> {
-        Ok(self.ranked(group, sieve)?.map_or(T::Median::NAN, |ranked| ranked.value()))
+    pub(crate) fn value<T: Real>(self, group: &Group<'_, T>, buffer: &mut FilterBuffer<T>) -> Outcome<T::Median> {
+        Ok(self.ranked(group, buffer)?.map_or(T::Median::NAN, |ranked| ranked.value()))
     }
 
     /// Returns the value of a group that is streamed in several passes; `None` if a pass does not deliver all values.
@@ -94,8 +94,8 @@ impl MedianQuery {
         Ok(found.map(|[low, high]| place.value(low.to_median(), high.to_median())))
     }
 
-    /// Returns the values at the ranks, if the group has numbers; `sieve` is working memory for selection.
-    fn ranked<T: Real>(self, group: &Group<'_, T>, sieve: &mut Sieve<T>) -> Outcome<Option<Ranked<T>>> {
+    /// Returns the values at the ranks, if the group has numbers; `buffer` is working memory for selection.
+    fn ranked<T: Real>(self, group: &Group<'_, T>, buffer: &mut FilterBuffer<T>) -> Outcome<Option<Ranked<T>>> {
         let Group { stored, unstored, .. } = group;
         let is_fill_nan = unstored.fill.is_some_and(T::isnan) && unstored.count(stored.len()) > 0;
         // Without `skips_nan` one NaN, stored or not, leaves the group without a value.
@@ -103,12 +103,12 @@ impl MedianQuery {
             return Ok(None);
         }
         Ok(match unstored.numbers(stored.len()) {
-            None => ranked_in_lane(stored, self.rule, sieve)?,
+            None => ranked_in_lane(stored, self.rule, buffer)?,
             // With more positions than `u128` counts, the middle rank still falls on the fill: fewer values are stored.
             Some(_) if unstored.extent == u128::MAX && matches!(self.rule, Rule::At(..)) => {
                 return Err(GroupError::Uncountable);
             }
-            Some((fill, unstored_count)) => Some(ranked_about(stored, fill, unstored_count, self.rule, sieve)?),
+            Some((fill, unstored_count)) => Some(ranked_about(stored, fill, unstored_count, self.rule, buffer)?),
         })
     }
 }
@@ -119,7 +119,7 @@ fn ranked_about<T: Real>(
     fill: T,
     unstored_count: u128,
     rule: Rule,
-    sieve: &mut Sieve<T>,
+    buffer: &mut FilterBuffer<T>,
 ) -> Allocated<Ranked<T>> {
     // NaN fails all three tests, so the three counts sum to the stored numbers.
     let below = count(stored, |value| value < fill);
@@ -130,9 +130,9 @@ fn ranked_about<T: Real>(
     let place = rule.place(end + above as u128);
     let RankPosition { low, high, .. } = place;
     let (lower, upper) = if high < start {
-        select_two(sieve.refill(stored, |value| value < fill)?, low as usize, high as usize)
+        select_two(buffer.refill(stored, |value| value < fill)?, low as usize, high as usize)
     } else if low >= end {
-        select_two(sieve.refill(stored, |value| value > fill)?, (low - end) as usize, (high - end) as usize)
+        select_two(buffer.refill(stored, |value| value > fill)?, (low - end) as usize, (high - end) as usize)
     } else {
         // The ranks are neighbours and one of them is in `start..end`, so the other is at most one outside this range.
         let values = stored.iter().copied();
@@ -152,8 +152,12 @@ fn greater<T: Real>(a: T, b: T) -> T {
 
 impl<T: Real> Group<'_, T> {
     /// Returns the median and the position of the first element equal to the lower middle value, `u64::MAX` if none.
-    pub(crate) fn median_and_position(&self, query: MedianQuery, sieve: &mut Sieve<T>) -> Outcome<(T::Median, u64)> {
-        Ok(match query.ranked(self, sieve)? {
+    pub(crate) fn median_and_position(
+        &self,
+        query: MedianQuery,
+        buffer: &mut FilterBuffer<T>,
+    ) -> Outcome<(T::Median, u64)> {
+        Ok(match query.ranked(self, buffer)? {
             None => (T::Median::NAN, u64::MAX),
             Some(middles) => (middles.value(), self.first_equal(middles.lower)),
         })
@@ -181,9 +185,9 @@ impl<T: Real> Group<'_, T> {
     }
 
     /// Returns the weights of the gradient per element; the weight of an unstored position is dropped.
-    pub(crate) fn shares(&self, rule: MedianGradientRule, sieve: &mut Sieve<T>) -> Outcome<RankWeights<T>> {
+    pub(crate) fn shares(&self, rule: MedianGradientRule, buffer: &mut FilterBuffer<T>) -> Outcome<RankWeights<T>> {
         let MedianGradientRule { query, rule, spread_nan } = rule;
-        let Some(Ranked { lower, upper, place }) = query.ranked(self, sieve)? else {
+        let Some(Ranked { lower, upper, place }) = query.ranked(self, buffer)? else {
             // The group does not have a value: its gradient is lost, or divided among all its positions.
             let positions = u64::try_from(self.unstored.positions(self.stored.len())).unwrap_or(u64::MAX);
             let (receivers, number) =
@@ -326,7 +330,7 @@ mod tests {
     fn median(stored: &[f64], fill: f64, extent: u128) -> f64 {
         let unstored = Unstored { fill: Some(fill), extent };
         let query = MedianQuery { rule: Rule::Middle(EvenCount::Mean), skips_nan: true };
-        query.value(&Group { stored, unstored, position: &|_| 0 }, &mut Sieve::new()).unwrap()
+        query.value(&Group { stored, unstored, position: &|_| 0 }, &mut FilterBuffer::new()).unwrap()
     }
 
     #[test]

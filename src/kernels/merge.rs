@@ -9,7 +9,7 @@ use crate::base::alloc::{self, AllocError, Allocated};
 use crate::base::few::Few;
 use crate::base::index::Index;
 use crate::base::threads;
-use crate::kernels::bits::{BITS, Truths};
+use crate::kernels::bits::{BITS, NonzeroBits};
 use crate::kernels::coords::{AxisCoords, AxisCoordsMut, CoordSlices, by_slices, by_width, of_width, slices};
 use crate::kernels::packing::Packing;
 use crate::kernels::radix::{BLOCK, Buckets, Keys, count_runs, for_each_block, listed};
@@ -152,7 +152,7 @@ fn unpacked(packing: &Packing, keys: &[u64], coords: Vec<AxisCoords>) -> Allocat
 }
 
 /// Returns the positions of `count` entries in row-major order, and for each whether any entry there is nonzero.
-pub(crate) fn any_merged(coords: &CoordSlices<'_>, count: usize, truths: &dyn Truths) -> Allocated<Merged<bool>> {
+pub(crate) fn any_merged(coords: &CoordSlices<'_>, count: usize, truths: &dyn NonzeroBits) -> Allocated<Merged<bool>> {
     let (axes, words) = (axes_of(coords), truth_words(count, truths)?);
     let words = &words[..];
     let is_truthy = |entry: usize| words[entry / BITS] >> (entry % BITS) & 1 == 1;
@@ -170,7 +170,7 @@ pub(crate) fn any_merged(coords: &CoordSlices<'_>, count: usize, truths: &dyn Tr
 }
 
 /// Returns one bit per entry, true for a nonzero value; the bits can be read in any order.
-fn truth_words(count: usize, truths: &dyn Truths) -> Allocated<Few<u64>> {
+fn truth_words(count: usize, truths: &dyn NonzeroBits) -> Allocated<Few<u64>> {
     if count > BITS {
         let write = |range: Range<usize>, words: &mut [u64]| truths.words(range.start * BITS, words);
         return threads::filled(count.div_ceil(BITS), 300 * BITS, write).map(Few::Many);
@@ -425,7 +425,7 @@ impl<T: Copy> MergeTask<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernels::bits::TruthsOf;
+    use crate::kernels::bits::NonzeroBitsOf;
     use std::collections::BTreeMap;
 
     /// Merges the indices of entries in a way that depends on their order.
@@ -456,7 +456,7 @@ mod tests {
             let coords: Vec<AxisCoords> = coords.into_iter().map(AxisCoords::from).collect();
             let borrowed = merged(Cow::Borrowed(&coords), Cow::from(&entries), &trail).unwrap();
             let thirds: Vec<bool> = (0..count).map(|entry| entry % 3 == 0).collect();
-            let truths = any_merged(&slices(&coords), count, &TruthsOf(&thirds)).unwrap();
+            let truths = any_merged(&slices(&coords), count, &NonzeroBitsOf(&thirds)).unwrap();
             let (merged_coords, items) = merged(Cow::Owned(coords), entries.clone().into(), &trail).unwrap();
             assert!((&merged_coords, &items) == (&borrowed.0, &borrowed.1));
             assert!(items.iter().eq(expected.values().map(|(merged, _)| merged)));

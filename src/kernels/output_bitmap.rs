@@ -8,7 +8,7 @@ use std::ops::Range;
 use crate::base::alloc::{self, Allocated};
 use crate::base::index::{Index, Width, capped_product};
 use crate::base::threads;
-use crate::kernels::bits::{self, BITS, Truths};
+use crate::kernels::bits::{self, BITS, NonzeroBits};
 use crate::kernels::coords::{AxisCoords, CoordSlices, of_width};
 use crate::kernels::kept_axes::KeptAxes;
 use crate::kernels::op::{GroupError, Outcome};
@@ -59,7 +59,7 @@ impl CellMap {
     }
 
     /// Returns the bitmap of `count` entries, whose values `truths` tests.
-    pub(crate) fn of_truths(kept: &KeptAxes<'_>, count: usize, truths: &dyn Truths) -> Allocated<Self> {
+    pub(crate) fn of_truths(kept: &KeptAxes<'_>, count: usize, truths: &dyn NonzeroBits) -> Allocated<Self> {
         match &kept.coords {
             CoordSlices::U32(coords) => CellMap::of_coords(coords, kept.lengths, count, truths, kept.in_runs),
             CoordSlices::U64(coords) => CellMap::of_coords(coords, kept.lengths, count, truths, kept.in_runs),
@@ -70,7 +70,7 @@ impl CellMap {
         coords: &[&[I]],
         lengths: &[usize],
         count: usize,
-        truths: &dyn Truths,
+        truths: &dyn NonzeroBits,
         in_runs: bool,
     ) -> Allocated<Self> {
         // `pays` holds, so the product is at most 32 times the number of entries and does not overflow.
@@ -91,7 +91,7 @@ impl CellMap {
         parts.reduce(merged).unwrap_or(CellMap::empty(0))
     }
 
-    fn mark<I: Index>(&mut self, coords: &[&[I]], lengths: &[usize], truths: &dyn Truths, range: Range<usize>) {
+    fn mark<I: Index>(&mut self, coords: &[&[I]], lengths: &[usize], truths: &dyn NonzeroBits, range: Range<usize>) {
         let mut marks = [0; BLOCK];
         for start in range.clone().step_by(BLOCK) {
             let entries = start..range.end.min(start + BLOCK);
@@ -127,7 +127,7 @@ impl CellMap {
         &mut self,
         coords: &[&[I]],
         lengths: &[usize],
-        truths: &dyn Truths,
+        truths: &dyn NonzeroBits,
         range: Range<usize>,
     ) -> usize {
         let marked = range.len() / BITS * BITS;
@@ -274,7 +274,7 @@ fn cell_of<I: Index>(coords: &[&[I]], lengths: &[usize], entry: usize) -> usize 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernels::bits::TruthsOf;
+    use crate::kernels::bits::NonzeroBitsOf;
 
     /// Compares both ways of marking entries with a map of the standard library.
     fn check(lengths: &[usize], cell_of: impl Fn(usize) -> usize, count: usize) {
@@ -290,7 +290,7 @@ mod tests {
                 .enumerate()
                 .for_each(|(at, &value)| *expected.entry(cell_of(at)).or_default() |= value != 0.0);
             for in_runs in [false, true] {
-                let map = CellMap::of_coords(&coords, lengths, count, &TruthsOf(&values), in_runs).unwrap();
+                let map = CellMap::of_coords(&coords, lengths, count, &NonzeroBitsOf(&values), in_runs).unwrap();
                 let StoredCells { coords: found, results: truths } = map.into_cells(lengths, Width::U64).unwrap();
                 assert_eq!(truths, expected.values().copied().collect::<Vec<bool>>());
                 for (axis, found) in found.iter().enumerate() {
@@ -326,7 +326,7 @@ mod tests {
         let values: Vec<bool> = (0..900).map(|entry| entry % 3 == 0).collect();
         let map_of = |range: Range<usize>| {
             let mut map = CellMap { words: vec![0; 500_usize.div_ceil(CELLS)] };
-            map.mark(&[&columns], &[500], &TruthsOf(&values), range);
+            map.mark(&[&columns], &[500], &NonzeroBitsOf(&values), range);
             map
         };
         let mut merged = map_of(0..400);

@@ -11,7 +11,7 @@ use crate::base::few::Few;
 use crate::base::index::Index;
 use crate::base::machine::in_wide_vectors;
 use crate::base::threads;
-use crate::kernels::bits::{self, BITS, Truths, WORDS};
+use crate::kernels::bits::{self, BITS, NonzeroBits, WORDS};
 use crate::kernels::coords::{AxisCoords, CoordSlices};
 use crate::kernels::output_bitmap::StoredCells;
 use crate::kernels::packing::split_axes;
@@ -19,14 +19,18 @@ use crate::kernels::packing::split_axes;
 /// Returns the coordinates of each run of `count` entries, and whether any entry of the run is nonzero.
 ///
 /// `coords` are the coordinates on the kept axes.
-pub(crate) fn any_of_runs(coords: &CoordSlices<'_>, count: usize, truths: &dyn Truths) -> Allocated<StoredCells<bool>> {
+pub(crate) fn any_of_runs(
+    coords: &CoordSlices<'_>,
+    count: usize,
+    truths: &dyn NonzeroBits,
+) -> Allocated<StoredCells<bool>> {
     match coords {
         CoordSlices::U32(coords) => any_by_coords(coords, count, truths),
         CoordSlices::U64(coords) => any_by_coords(coords, count, truths),
     }
 }
 
-fn any_by_coords<I: Index>(coords: &[&[I]], count: usize, truths: &dyn Truths) -> Allocated<StoredCells<bool>> {
+fn any_by_coords<I: Index>(coords: &[&[I]], count: usize, truths: &dyn NonzeroBits) -> Allocated<StoredCells<bool>> {
     let part = |entries: Range<usize>| {
         // Parts start at block boundaries, so each block belongs to exactly one part.
         let blocks = entries.start.div_ceil(BITS)..entries.end.div_ceil(BITS);
@@ -106,7 +110,7 @@ impl EntryRange {
     fn fill<I: Index>(
         &self,
         coords: &[&[I]],
-        truths: &dyn Truths,
+        truths: &dyn NonzeroBits,
         found: &mut [bool],
         mut kept: Vec<&mut [I]>,
     ) -> bool {
@@ -145,7 +149,7 @@ impl EntryRange {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernels::bits::TruthsOf;
+    use crate::kernels::bits::NonzeroBitsOf;
     use crate::kernels::coords::slices;
 
     /// Checks runs of the given lengths, every third of which holds one nonzero value.
@@ -158,7 +162,7 @@ mod tests {
             .map(|(run, at)| f32::from(u8::from(truthy(run, at))))
             .collect();
         let coords = [rows, columns].map(AxisCoords::from);
-        let found = any_of_runs(&slices(&coords), values.len(), &TruthsOf(&values)).unwrap();
+        let found = any_of_runs(&slices(&coords), values.len(), &NonzeroBitsOf(&values)).unwrap();
         let StoredCells { coords: found, results: truths } = found;
         let stored: Vec<usize> = runs().filter(|(_, length)| **length > 0).map(|(run, _)| run).collect();
         assert_eq!(found[0].view::<u32>(), stored.iter().map(|run| (run / width) as u32).collect::<Vec<_>>());

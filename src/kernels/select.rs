@@ -45,14 +45,14 @@ pub(crate) struct Ranked<T> {
 }
 
 /// A reusable buffer of values that pass a filter; its allocation grows to the largest number of values.
-pub(crate) struct Sieve<T> {
+pub(crate) struct FilterBuffer<T> {
     values: Vec<T>,
     kept: usize,
 }
 
-impl<T: Real> Sieve<T> {
+impl<T: Real> FilterBuffer<T> {
     pub(crate) fn new() -> Self {
-        Sieve { values: Vec::new(), kept: 0 }
+        FilterBuffer { values: Vec::new(), kept: 0 }
     }
 
     /// Appends the values that `keep` accepts to the values kept before.
@@ -90,7 +90,7 @@ impl<T: Real> Sieve<T> {
         for block in values.chunks(BITS) {
             let word = in_wide_vectors(
                 #[inline(always)]
-                || bits::which(block, keep),
+                || bits::bitmask(block, keep),
             );
             // Most words are zero, so this branch is predictable.
             if word != 0 {
@@ -119,24 +119,28 @@ impl<T: Real> Sieve<T> {
 }
 
 /// Returns the values of a lane at the ranks of a rule, or `None` for a lane without numbers.
-pub(crate) fn ranked_in_lane<T: Real>(lane: &[T], rule: Rule, sieve: &mut Sieve<T>) -> Allocated<Option<Ranked<T>>> {
-    let bracket = if lane.len() < SAMPLED { Bracket::Unknown } else { bracket(lane, rule.part(), sieve)? };
+pub(crate) fn ranked_in_lane<T: Real>(
+    lane: &[T],
+    rule: Rule,
+    buffer: &mut FilterBuffer<T>,
+) -> Allocated<Option<Ranked<T>>> {
+    let bracket = if lane.len() < SAMPLED { Bracket::Unknown } else { bracket(lane, rule.part(), buffer)? };
     let (low, high) = match bracket {
         Bracket::Ends(low, high) => (low, high),
-        Bracket::Unknown => return Ok(ranked_of_numbers(sieve.refill(lane, |value| !value.isnan())?, rule)),
-        Bracket::Rare => return Ok(ranked_of_numbers(sieve.refill_rare(lane, |value| !value.isnan())?, rule)),
+        Bracket::Unknown => return Ok(ranked_of_numbers(buffer.refill(lane, |value| !value.isnan())?, rule)),
+        Bracket::Rare => return Ok(ranked_of_numbers(buffer.refill_rare(lane, |value| !value.isnan())?, rule)),
     };
-    let Counts { to_low, numbers } = sift_in_parts(lane, low, high, sieve)?;
+    let Counts { to_low, numbers } = filter_in_parts(lane, low, high, buffer)?;
     if numbers == 0 {
         return Ok(None);
     }
     let place = rule.place(numbers as u128);
-    let mut sifted = Sifted { lane, low, high, to_low, sieve };
+    let mut filtered = FilteredLane { lane, low, high, to_low, buffer };
     // The second rank may be outside the range that holds the first; then it is selected separately.
-    let (lower, upper) = sifted.at_ranks(place.low as usize, place.high as usize)?;
+    let (lower, upper) = filtered.at_ranks(place.low as usize, place.high as usize)?;
     let upper = match upper {
         Some(upper) => upper,
-        None => sifted.at_ranks(place.high as usize, place.high as usize)?.0,
+        None => filtered.at_ranks(place.high as usize, place.high as usize)?.0,
     };
     Ok(Some(Ranked { lower, upper, place }))
 }
@@ -173,16 +177,16 @@ enum Bracket<T> {
     Unknown,
 }
 
-fn bracket<T: Real>(lane: &[T], part: f64, sieve: &mut Sieve<T>) -> Allocated<Bracket<T>> {
+fn bracket<T: Real>(lane: &[T], part: f64, buffer: &mut FilterBuffer<T>) -> Allocated<Bracket<T>> {
     let is_long = lane.len() >= LONG;
     let draws = lane.len().isqrt() * if is_long { 8 } else { 1 };
     let stride = lane.len() / draws;
     // One value per stretch, at an offset from a fixed sequence, so that no period of the lane matches the sample.
     let within = |draw: usize| ((u64::from((draw as u32).wrapping_mul(0x9e37_79b9)) * stride as u64) >> 32) as usize;
     // `within` is below `stride`, so each draw is inside its own stretch and inside the lane.
-    sieve.kept = 0;
-    sieve.extend((0..draws).map(|draw| lane[draw * stride + within(draw)]), |value| !value.isnan())?;
-    let sample = sieve.kept();
+    buffer.kept = 0;
+    buffer.extend((0..draws).map(|draw| lane[draw * stride + within(draw)]), |value| !value.isnan())?;
+    let sample = buffer.kept();
     if sample.len() * RARE < draws {
         return Ok(Bracket::Rare);
     }
@@ -208,13 +212,13 @@ struct Counts {
 }
 
 /// Counts the values of a lane, and keeps the values strictly between `low` and `high`.
-fn sift<T: Real>(lane: &[T], low: T, high: T, sieve: &mut Sieve<T>) -> Allocated<Counts> {
+fn filter_bracket<T: Real>(lane: &[T], low: T, high: T, buffer: &mut FilterBuffer<T>) -> Allocated<Counts> {
     let mut counts = Counts::default();
     // Each block is read three times while it is in the first-level cache.
     for block in lane.chunks(BLOCK) {
         counts.to_low += count_in_block(block, |value| value <= low);
         counts.numbers += count_in_block(block, |value| !value.isnan());
-        sieve.extend_rare(block, |value| (low < value) & (value < high))?;
+        buffer.extend_rare(block, |value| (low < value) & (value < high))?;
     }
     Ok(counts)
 }
@@ -251,15 +255,15 @@ pub(crate) fn first_equal<T: Real>(lane: &[T], value: T) -> Option<usize> {
     Some(start + within)
 }
 
-/// [`sift`], in parallel for long lanes.
-fn sift_in_parts<T: Real>(lane: &[T], low: T, high: T, sieve: &mut Sieve<T>) -> Allocated<Counts> {
-    sieve.kept = 0;
+/// [`filter_bracket`], in parallel for long lanes.
+fn filter_in_parts<T: Real>(lane: &[T], low: T, high: T, buffer: &mut FilterBuffer<T>) -> Allocated<Counts> {
+    buffer.kept = 0;
     if lane.len() < LONG {
-        return sift(lane, low, high, sieve);
+        return filter_bracket(lane, low, high, buffer);
     }
     let parts = threads::map_parts(lane.len(), 1000, 0, |part| {
-        let mut own = Sieve::new();
-        Ok((sift(&lane[part], low, high, &mut own)?, own))
+        let mut own = FilterBuffer::new();
+        Ok((filter_bracket(&lane[part], low, high, &mut own)?, own))
     });
     // Counts are sums and the kept values are selected by rank, so the number of parts does not matter.
     let mut counts = Counts::default();
@@ -267,21 +271,21 @@ fn sift_in_parts<T: Real>(lane: &[T], low: T, high: T, sieve: &mut Sieve<T>) -> 
         let (part, mut own) = part?;
         counts.to_low += part.to_low;
         counts.numbers += part.numbers;
-        sieve.extend(own.kept().iter().copied(), |_| true)?;
+        buffer.extend(own.kept().iter().copied(), |_| true)?;
     }
     Ok(counts)
 }
 
-/// A lane filtered with a bracket; `sieve` holds the values strictly between its ends.
-struct Sifted<'a, T> {
+/// A lane filtered with a bracket; `buffer` holds the values strictly between its ends.
+struct FilteredLane<'a, T> {
     lane: &'a [T],
     low: T,
     high: T,
     to_low: usize,
-    sieve: &'a mut Sieve<T>,
+    buffer: &'a mut FilterBuffer<T>,
 }
 
-impl<T: Real> Sifted<'_, T> {
+impl<T: Real> FilteredLane<'_, T> {
     /// Returns the numbers at rank `first` and at `second`, which is `first` or `first + 1`.
     ///
     /// The second number is `None` if it is in another range of the sorted lane. Both ends of the bracket are values of
@@ -289,22 +293,22 @@ impl<T: Real> Sifted<'_, T> {
     fn at_ranks(&mut self, first: usize, second: usize) -> Allocated<(T, Option<T>)> {
         let (low, high) = (self.low, self.high);
         // Sorted lane: values below `low`, `low` repeated, kept values, `high` repeated, values above `high`.
-        let to_within = self.to_low + self.sieve.kept;
+        let to_within = self.to_low + self.buffer.kept;
         Ok(if first < self.to_low {
             // Ranks `below..to_low` hold `low`.
             let below = count(self.lane, |value| value < low);
             match first < below {
-                true => select_in(self.sieve.refill(self.lane, |value| value < low)?, first, second),
+                true => select_in(self.buffer.refill(self.lane, |value| value < low)?, first, second),
                 false => (low, (second < self.to_low).then_some(low)),
             }
         } else if first < to_within {
-            select_in(self.sieve.kept(), first - self.to_low, second - self.to_low)
+            select_in(self.buffer.kept(), first - self.to_low, second - self.to_low)
         } else {
             let to_high = count(self.lane, |value| value <= high);
             match first < to_high {
                 true => (high, (second < to_high).then_some(high)),
                 false => {
-                    let above = self.sieve.refill(self.lane, |value| value > high)?;
+                    let above = self.buffer.refill(self.lane, |value| value > high)?;
                     select_in(above, first - to_high, second - to_high)
                 }
             }
@@ -344,11 +348,11 @@ mod tests {
 
     /// Checks the middle values, and values at and near both ends.
     #[track_caller]
-    fn check<T: Real>(lane: &[T], sieve: &mut Sieve<T>) {
+    fn check<T: Real>(lane: &[T], buffer: &mut FilterBuffer<T>) {
         let numbers = sorted_numbers(lane);
         for part in [0.0, 0.01, 0.5, 0.93, 1.0] {
             let rule = Rule::At(part, QuantileMethod::Linear);
-            let Some(Ranked { lower, upper, place }) = ranked_in_lane(lane, rule, sieve).unwrap() else {
+            let Some(Ranked { lower, upper, place }) = ranked_in_lane(lane, rule, buffer).unwrap() else {
                 return assert!(numbers.is_empty());
             };
             assert_eq!(place, rule.place(numbers.len() as u128));
@@ -359,22 +363,22 @@ mod tests {
     /// Checks lanes of one length, with one to many distinct values, with no, some, most and only NaNs, sorted and
     /// unsorted.
     fn check_lanes_of(length: usize) {
-        let (mut sieve, mut narrow) = (Sieve::new(), Sieve::new());
+        let (mut buffer, mut narrow) = (FilterBuffer::new(), FilterBuffer::new());
         for distinct in [1, 2, 3, 20, 1 << 40] {
             for nans in [0, 10, 50, 99, 100] {
                 let one = |bits: u64| if bits / 7 % 100 < nans { f64::NAN } else { (bits % distinct) as f64 - 1.0 };
                 let mut lane: Vec<f64> = noise(length).map(one).collect();
-                check(&lane, &mut sieve);
+                check(&lane, &mut buffer);
                 check(&lane.iter().map(|&value| value as f32).collect::<Vec<f32>>(), &mut narrow);
                 lane.sort_by(f64::total_cmp);
-                check(&lane, &mut sieve);
+                check(&lane, &mut buffer);
                 lane.reverse();
-                check(&lane, &mut sieve);
+                check(&lane, &mut buffer);
             }
         }
-        check(&noise(length).map(|bits| bits as u8).collect::<Vec<u8>>(), &mut Sieve::new());
-        check(&noise(length).map(|bits| bits as i64).collect::<Vec<i64>>(), &mut Sieve::new());
-        check(&noise(length).map(|bits| bits % 3 == 0).collect::<Vec<bool>>(), &mut Sieve::new());
+        check(&noise(length).map(|bits| bits as u8).collect::<Vec<u8>>(), &mut FilterBuffer::new());
+        check(&noise(length).map(|bits| bits as i64).collect::<Vec<i64>>(), &mut FilterBuffer::new());
+        check(&noise(length).map(|bits| bits % 3 == 0).collect::<Vec<bool>>(), &mut FilterBuffer::new());
     }
 
     #[test]
@@ -387,7 +391,7 @@ mod tests {
     fn long_lanes_and_shared_ones_have_the_middle_values_of_a_sort() {
         [LONG - 1, LONG, 2 * LONG + 3].into_iter().for_each(check_lanes_of);
         let lane: Vec<f64> = noise(10 * LONG).map(|bits| if bits % 9 == 0 { f64::NAN } else { bits as f64 }).collect();
-        check(&lane, &mut Sieve::new());
+        check(&lane, &mut FilterBuffer::new());
     }
 
     #[test]
@@ -396,7 +400,7 @@ mod tests {
             for every in [RARE - 1, RARE + 1, 40, 3 * length] {
                 let lane = noise(length).enumerate();
                 let lane = lane.map(|(at, bits)| if at % every == every / 2 { bits as f64 } else { f64::NAN });
-                check(&lane.collect::<Vec<_>>(), &mut Sieve::new());
+                check(&lane.collect::<Vec<_>>(), &mut FilterBuffer::new());
             }
         }
     }
@@ -410,23 +414,23 @@ mod tests {
                 let mut at: Vec<f64> = (0..length).map(|place| place as f64).collect();
                 let places = bracket_places(&mut at);
                 places.iter().for_each(|&place| lane[place] += drawn);
-                let Bracket::Ends(low, high) = bracket(&lane, 0.5, &mut Sieve::new()).unwrap() else {
+                let Bracket::Ends(low, high) = bracket(&lane, 0.5, &mut FilterBuffer::new()).unwrap() else {
                     panic!("a full lane")
                 };
                 let middle = sorted_numbers(&lane)[length / 2];
                 assert!(middle < low || middle > high);
-                check(&lane, &mut Sieve::new());
+                check(&lane, &mut FilterBuffer::new());
                 lane.pop();
-                check(&lane, &mut Sieve::new());
+                check(&lane, &mut FilterBuffer::new());
             }
         }
     }
 
     /// Returns the sampled positions of a lane whose values are their positions.
     fn bracket_places(lane: &mut [f64]) -> Vec<usize> {
-        let mut sieve = Sieve::new();
-        bracket(lane, 0.5, &mut sieve).unwrap();
-        sieve.kept().iter().map(|&place| place as usize).collect()
+        let mut buffer = FilterBuffer::new();
+        bracket(lane, 0.5, &mut buffer).unwrap();
+        buffer.kept().iter().map(|&place| place as usize).collect()
     }
 
     #[test]
@@ -438,14 +442,15 @@ mod tests {
             for &high in &numbers[at..] {
                 for rank in 0..numbers.len() {
                     for next in [rank, rank + 1] {
-                        let mut sieve = Sieve::new();
-                        let counts = sift_in_parts(&lane, low, high, &mut sieve).unwrap();
+                        let mut buffer = FilterBuffer::new();
+                        let counts = filter_in_parts(&lane, low, high, &mut buffer).unwrap();
                         assert_eq!(counts.numbers, numbers.len());
-                        let mut sifted = Sifted { lane: &lane, low, high, to_low: counts.to_low, sieve: &mut sieve };
-                        let (lower, upper) = sifted.at_ranks(rank, next).unwrap();
+                        let mut filtered =
+                            FilteredLane { lane: &lane, low, high, to_low: counts.to_low, buffer: &mut buffer };
+                        let (lower, upper) = filtered.at_ranks(rank, next).unwrap();
                         assert_eq!(lower, numbers[rank]);
                         if let Some(&expected) = numbers.get(next) {
-                            assert_eq!(upper.unwrap_or_else(|| sifted.at_ranks(next, next).unwrap().0), expected);
+                            assert_eq!(upper.unwrap_or_else(|| filtered.at_ranks(next, next).unwrap().0), expected);
                         }
                     }
                 }
@@ -455,12 +460,12 @@ mod tests {
 
     #[test]
     fn a_sieve_keeps_what_passes_and_nothing_before() {
-        let mut sieve = Sieve::new();
-        assert_eq!(sieve.refill(&[1, 2, 3, 4], |value| value % 2 == 0).unwrap(), [2, 4]);
-        assert_eq!(sieve.refill(&[5, 6], |_| true).unwrap(), [5, 6]);
-        sieve.extend([7, 8, 9].into_iter(), |value| value > 7).unwrap();
-        assert_eq!(sieve.kept(), [5, 6, 8, 9]);
-        assert!(sieve.refill(&[], |_| true).unwrap().is_empty());
+        let mut buffer = FilterBuffer::new();
+        assert_eq!(buffer.refill(&[1, 2, 3, 4], |value| value % 2 == 0).unwrap(), [2, 4]);
+        assert_eq!(buffer.refill(&[5, 6], |_| true).unwrap(), [5, 6]);
+        buffer.extend([7, 8, 9].into_iter(), |value| value > 7).unwrap();
+        assert_eq!(buffer.kept(), [5, 6, 8, 9]);
+        assert!(buffer.refill(&[], |_| true).unwrap().is_empty());
     }
 
     #[test]
@@ -479,7 +484,7 @@ mod tests {
     /// result. No other test would notice.
     #[test]
     fn brackets_are_narrow_and_hold_the_middle() {
-        let mut sieve = Sieve::new();
+        let mut buffer = FilterBuffer::new();
         for length in [SAMPLED, 1000, LONG - 1, LONG, 10 * LONG] {
             let (draws, deviations) = if length < LONG { (1, 2.0) } else { (8, 4.0) };
             let draws = length.isqrt() * draws;
@@ -491,7 +496,7 @@ mod tests {
             let periodic: Vec<f64> = (0..length).map(|at| (at % stride) as f64 + at as f64 * 1e-9).collect();
             for lane in [rising, random, periodic] {
                 let numbers = sorted_numbers(&lane);
-                let Bracket::Ends(low, high) = bracket(&lane, 0.5, &mut sieve).unwrap() else { panic!("a full lane") };
+                let Bracket::Ends(low, high) = bracket(&lane, 0.5, &mut buffer).unwrap() else { panic!("a full lane") };
                 let within = lane.iter().filter(|&&value| low <= value && value <= high).count() as f64;
                 let expected = share * length as f64;
                 assert!(low <= numbers[(length - 1) / 2] && numbers[length / 2] <= high, "{length}: {low} {high}");

@@ -23,7 +23,7 @@ const GROUP: usize = 128;
 
 /// Two operands by rows; the right operand has `width` columns.
 #[derive(Clone, Copy)]
-pub(crate) struct Meeting<'a> {
+pub(crate) struct RowOperands<'a> {
     pub(crate) left: SparseRows<'a>,
     pub(crate) right: SparseRows<'a>,
     pub(crate) width: usize,
@@ -52,7 +52,7 @@ pub(crate) struct ProductPattern {
     pub(crate) columns: Vec<u32>,
 }
 
-impl Meeting<'_> {
+impl RowOperands<'_> {
     /// Returns the number of pairs in all rows before each row, plus one per row, and the total at the end.
     pub(crate) fn work(&self) -> Allocated<Vec<usize>> {
         let mut work = alloc::with_capacity(self.rows + 1)?;
@@ -292,38 +292,38 @@ fn ones(word: usize, words: &mut [u64]) -> impl Iterator<Item = usize> + use<> {
 pub(crate) fn values<T: Element, S: Semiring<T>>(
     op: S,
     (left, right): (&[T], &[T]),
-    meeting: &Meeting<'_>,
+    operands: &RowOperands<'_>,
     (places, work): (&ProductPattern, &[usize]),
 ) -> Result<Vec<T>, Missing> {
     let mut values = alloc::zeros(places.columns.len())?;
-    let ends = shares(meeting.rows, ADD, &|row| work[row]);
+    let ends = shares(operands.rows, ADD, &|row| work[row]);
     let cuts = ends.iter().map(|&end| places.offsets[end]).collect::<Vec<_>>();
     let overflows = threads::map_slices(&mut values, &cuts, |part, slots| {
         let rows = if part == 0 { 0 } else { ends[part - 1] }..ends[part];
         // Invariant between rows: all sums are `nothing` and no column is wanted.
-        let mut sums = alloc::copies(op.nothing(), meeting.width)?;
-        let mut is_wanted: Vec<bool> = alloc::zeros(if meeting.mask.is_some() { meeting.width } else { 0 })?;
+        let mut sums = alloc::copies(op.nothing(), operands.width)?;
+        let mut is_wanted: Vec<bool> = alloc::zeros(if operands.mask.is_some() { operands.width } else { 0 })?;
         let (mut rest, mut first) = (slots, None);
-        let touch = |entry: usize| u64::from(meeting.right.columns[entry]) ^ u64::from(right[entry] == T::ZERO);
-        meeting.for_each_row::<AllocError>(rows, touch, |row, entry, named| {
+        let touch = |entry: usize| u64::from(operands.right.columns[entry]) ^ u64::from(right[entry] == T::ZERO);
+        operands.for_each_row::<AllocError>(rows, touch, |row, entry, named| {
             let range = places.offsets[row]..places.offsets[row + 1];
             let (slots, others) = std::mem::take(&mut rest).split_at_mut(range.len());
             rest = others;
             let columns = &places.columns[range.clone()];
-            if meeting.mask.is_some() {
+            if operands.mask.is_some() {
                 if columns.is_empty() {
                     return Ok(());
                 }
                 columns.iter().for_each(|&column| is_wanted[column as usize] = true);
             }
             for (&value, &(start, end)) in left[entry..].iter().zip(named) {
-                let others = (&meeting.right.columns[start..end], &right[start..end]);
-                match meeting.mask {
+                let others = (&operands.right.columns[start..end], &right[start..end]);
+                match operands.mask {
                     None => add(op, value, others, &mut sums),
                     Some(_) => add_wanted(op, value, others, (&is_wanted, &mut sums)),
                 }
             }
-            if meeting.mask.is_some() {
+            if operands.mask.is_some() {
                 columns.iter().for_each(|&column| is_wanted[column as usize] = false);
             }
             let place = take_row(op, columns, &mut sums, slots);
@@ -381,7 +381,7 @@ mod tests {
     fn counting_ends_where_there_are_too_many() {
         let (offsets, one) = ((0..=1 << 20).collect::<Vec<usize>>(), vec![0; 1 << 20]);
         let columns: Vec<u32> = (0..1 << 20).collect();
-        let meeting = Meeting {
+        let operands = RowOperands {
             left: SparseRows { offsets: &offsets, columns: &one },
             right: SparseRows { offsets: &[0, 1 << 20], columns: &columns },
             width: 1 << 20,
@@ -390,8 +390,8 @@ mod tests {
             mask: None,
         };
         // Counting all 2^40 entries would be far too slow.
-        assert_eq!(meeting.count(&meeting.work().unwrap(), 1 << 21), Ok(None));
-        let few = Meeting { rows: 3, ..meeting };
+        assert_eq!(operands.count(&operands.work().unwrap(), 1 << 21), Ok(None));
+        let few = RowOperands { rows: 3, ..operands };
         assert_eq!(few.count(&few.work().unwrap(), 3 << 20), Ok(Some(3 << 20)));
         assert_eq!(few.count(&few.work().unwrap(), (3 << 20) - 1), Ok(None));
     }

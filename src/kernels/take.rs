@@ -211,7 +211,7 @@ const ENTRIES_PER_SEARCH: usize = 32;
 
 /// The size of a take along an axis: its number of entries, and the maximum number of items listed for one run.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Amount {
+pub(crate) struct TakeSize {
     pub(crate) entries: u128,
     pub(crate) listed: usize,
 }
@@ -278,23 +278,23 @@ impl<'a, I: Index> AlongAxis<'a, I> {
         }
     }
 
-    pub(crate) fn amount(&self) -> Amount {
-        let mut amount = Amount { entries: 0, listed: 0 };
+    pub(crate) fn take_size(&self) -> TakeSize {
+        let mut take_size = TakeSize { entries: 0, listed: 0 };
         for run in 0..self.runs.len() - 1 {
             let mut listed = 0;
             self.of_run(run, |items, entries| {
                 listed += items.len();
-                amount.entries = amount.entries.saturating_add(items.len() as u128 * entries.len() as u128);
+                take_size.entries = take_size.entries.saturating_add(items.len() as u128 * entries.len() as u128);
             });
-            amount.listed = amount.listed.max(listed);
+            take_size.listed = take_size.listed.max(listed);
         }
-        amount
+        take_size
     }
 
     /// Calls `take` with the entries of each item, in row-major order of the result.
-    pub(crate) fn for_each(&self, amount: Amount, mut take: impl FnMut(&TakenRun)) -> Allocated<()> {
-        // `amount.listed` is the maximum per run, so the list never grows.
-        let mut list = alloc::with_capacity(amount.listed)?;
+    pub(crate) fn for_each(&self, take_size: TakeSize, mut take: impl FnMut(&TakenRun)) -> Allocated<()> {
+        // `take_size.listed` is the maximum per run, so the list never grows.
+        let mut list = alloc::with_capacity(take_size.listed)?;
         for run in 0..self.runs.len() - 1 {
             self.of_run(run, |items, entries| {
                 list.extend(items.iter().map(|&item| TakenRun { run, item, entries: entries.clone() }));
@@ -461,9 +461,9 @@ mod tests {
         let taken = |positions: &[usize], length| {
             let mut all = Vec::new();
             let along = AlongAxis::new(&coords, &[0, 40, 80], positions, length).unwrap();
-            let amount = along.amount();
-            along.for_each(amount, |taken| all.push((taken.run, taken.item, taken.entries.clone()))).unwrap();
-            assert_eq!(amount.entries, all.iter().map(|(.., entries)| entries.len() as u128).sum());
+            let take_size = along.take_size();
+            along.for_each(take_size, |taken| all.push((taken.run, taken.item, taken.entries.clone()))).unwrap();
+            assert_eq!(take_size.entries, all.iter().map(|(.., entries)| entries.len() as u128).sum());
             all
         };
         let expected = [(0, 0, 6..8), (0, 1, 38..40), (0, 2, 6..8), (0, 3, 0..2)];
@@ -476,9 +476,9 @@ mod tests {
     #[test]
     fn the_lists_of_a_take_are_known_before_they_are_made() {
         let coords: Vec<u32> = (0..80).map(|entry| entry % 40 / 2).collect();
-        let amount = |runs: &[usize]| AlongAxis::new(&coords, runs, &[3, 19, 3, 0], 20).unwrap().amount();
+        let take_size = |runs: &[usize]| AlongAxis::new(&coords, runs, &[3, 19, 3, 0], 20).unwrap().take_size();
         // Sixteen entries, and a list of four items per run.
-        assert_eq!(amount(&[0, 40, 80]), Amount { entries: 16, listed: 4 });
-        assert_eq!(amount(&[0]), Amount { entries: 0, listed: 0 });
+        assert_eq!(take_size(&[0, 40, 80]), TakeSize { entries: 16, listed: 4 });
+        assert_eq!(take_size(&[0]), TakeSize { entries: 0, listed: 0 });
     }
 }

@@ -47,10 +47,10 @@ struct Family {
 
 /// A request, and the plan for it.
 struct MemoEntry {
-    question: Box<dyn Any + Send>,
+    key: Box<dyn Any + Send>,
     plan: Arc<dyn Any + Send + Sync>,
     /// The last run that requested the plan.
-    asked: u64,
+    last_run: u64,
 }
 
 /// The maximum depth of plans of plans: each is freed within the one before, on one stack.
@@ -85,22 +85,22 @@ impl Memo {
     fn plans(&self) -> MutexGuard<'_, Vec<MemoEntry>> {
         let mut plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
         let run = self.run();
-        plans.retain(|kept| kept.asked + 1 >= run);
+        plans.retain(|kept| kept.last_run + 1 >= run);
         plans
     }
 
     /// Returns the plan that an equal earlier request has kept.
-    pub(super) fn find<K: PartialEq + 'static, V: Send + Sync + 'static>(&self, question: &K) -> Option<Arc<V>> {
+    pub(super) fn find<K: PartialEq + 'static, V: Send + Sync + 'static>(&self, key: &K) -> Option<Arc<V>> {
         let mut plans = self.plans();
-        let kept = plans.iter_mut().find(|kept| kept.question.downcast_ref() == Some(question))?;
-        kept.asked = self.run();
+        let kept = plans.iter_mut().find(|kept| kept.key.downcast_ref() == Some(key))?;
+        kept.last_run = self.run();
         Arc::clone(&kept.plan).downcast().ok()
     }
 
     /// Keeps the plan of a request.
-    pub(super) fn keep<K: Send + 'static, V: Send + Sync + 'static>(&self, question: K, plan: &Arc<V>) {
+    pub(super) fn keep<K: Send + 'static, V: Send + Sync + 'static>(&self, key: K, plan: &Arc<V>) {
         let plan: Arc<dyn Any + Send + Sync> = Arc::<V>::clone(plan);
-        self.plans().push(MemoEntry { question: Box::new(question), plan, asked: self.run() });
+        self.plans().push(MemoEntry { key: Box::new(key), plan, last_run: self.run() });
     }
 
     /// Returns how often coordinates of the pattern, or of patterns planned from it, were read.

@@ -6,22 +6,18 @@ use super::any::AnyPattern;
 use crate::base::error::Result;
 
 /// Returns the plan for a pattern; a pattern with a memo reuses the plan of an equal earlier request.
-pub(crate) fn planned<K, V>(
-    x: &AnyPattern,
-    question: impl FnOnce() -> K,
-    plan: impl FnOnce() -> Result<V>,
-) -> Result<Arc<V>>
+pub(crate) fn planned<K, V>(x: &AnyPattern, key: impl FnOnce() -> K, plan: impl FnOnce() -> Result<V>) -> Result<Arc<V>>
 where
     K: PartialEq + Send + 'static,
     V: Send + Sync + 'static,
 {
     let Some(memo) = x.memo() else { return plan().map(Arc::new) };
-    let question = question();
-    if let Some(plan) = memo.find(&question) {
+    let key = key();
+    if let Some(plan) = memo.find(&key) {
         return Ok(plan);
     }
     let plan = Arc::new(plan()?);
-    memo.keep(question, &plan);
+    memo.keep(key, &plan);
     Ok(plan)
 }
 

@@ -48,10 +48,10 @@ const SEARCH: usize = 100_000;
 
 /// The memo key of the entry indices for a broadcast pattern.
 #[derive(PartialEq)]
-struct NumbersOf(AnyPattern);
+struct EntryIndicesKey(AnyPattern);
 
 #[derive(PartialEq)]
-struct MetBy(AnyPattern);
+struct MatchedKey(AnyPattern);
 
 /// Selected entries of a pattern, and their pattern; `None` if all entries are selected.
 #[derive(Clone)]
@@ -114,7 +114,7 @@ impl<'a> BroadcastMatch<'a> {
             None => Arc::new(EntryLookup::of(repeated, at, &axes)?),
             Some(_) => planned(
                 at,
-                || NumbersOf(repeated.clone().with_memo(None)),
+                || EntryIndicesKey(repeated.clone().with_memo(None)),
                 || EntryLookup::of(repeated, at, &axes)?.listed(at, &axes).map_err(Into::into),
             )?,
         };
@@ -142,13 +142,13 @@ impl<'a> BroadcastMatch<'a> {
     }
 
     /// Returns the entries that meet an entry.
-    pub(crate) fn met(&self) -> Result<SelectedEntries> {
+    pub(crate) fn matched(&self) -> Result<SelectedEntries> {
         if is_full(self.repeated) {
             return Ok(SelectedEntries { pattern: self.at.clone(), entries: None });
         }
         let kept = planned(
             self.at,
-            || MetBy(self.repeated.clone().with_memo(None)),
+            || MatchedKey(self.repeated.clone().with_memo(None)),
             || {
                 let entries = self.met_entries()?;
                 if entries.len() == self.at.nnz() {

@@ -15,7 +15,7 @@ use crate::kernels::steps::BLOCK;
 use crate::pattern::{AnyPattern, AxisCoords, Format, of_width, zero_offsets};
 
 /// Two operands in the shape of their result.
-pub(crate) struct United<'a> {
+pub(crate) struct BroadcastUnion<'a> {
     sides: [Repeated; 2],
     result: UnionResult<'a>,
 }
@@ -135,10 +135,10 @@ fn run_at<I: Index>(coords: &[I], coord: usize) -> usize {
     known + coords[known..coords.len().min(reach)].partition_point(is_here)
 }
 
-impl<'a> United<'a> {
+impl<'a> BroadcastUnion<'a> {
     pub(crate) fn new(left: &'a AnyPattern, right: &AnyPattern, shape: &'a Shape) -> Allocated<Self> {
         let result = UnionResult { of: left, shape, width: left.width_for(shape).max(right.width()) };
-        Ok(United { sides: [Repeated::new(left, result)?, Repeated::new(right, result)?], result })
+        Ok(BroadcastUnion { sides: [Repeated::new(left, result)?, Repeated::new(right, result)?], result })
     }
 
     fn walk<I: Index>(&self) -> UnionOperands<'_, I> {
@@ -217,7 +217,7 @@ impl<I: Index> UnionOperands<'_, I> {
         Ok(count)
     }
 
-    /// [`United::pattern`].
+    /// [`BroadcastUnion::pattern`].
     fn pattern(&self, count: usize, limit: u64, visit: &mut dyn FnMut(&[usize], &[usize])) -> Result<AnyPattern> {
         let none = [0, 1].map(|side| self.sides[side].count);
         let mut leading = Leading::new(self.result, count, limit)?;
@@ -236,7 +236,7 @@ impl<I: Index> UnionOperands<'_, I> {
         leading.pattern(self.result, columns, limit)
     }
 
-    /// [`United::pieces`].
+    /// [`BroadcastUnion::pieces`].
     fn pieces(&self, max_len: usize, visit: &mut VisitPiece<'_>) -> Result<()> {
         let none = [0, 1].map(|side| self.sides[side].count);
         let mut piece = Piece::default();
@@ -440,7 +440,7 @@ mod tests {
         for format in [Format::Coo, Format::Csr] {
             for widths in [[Width::U32, Width::U32], [Width::U32, Width::U64], [Width::U64, Width::U32]] {
                 let ([column, row], shape) = operands(format, widths);
-                let united = United::new(&column, &row, &shape).unwrap();
+                let united = BroadcastUnion::new(&column, &row, &shape).unwrap();
                 let (count, mut numbers) = (united.count().unwrap(), Vec::new());
                 let visit = &mut |left: &[usize], right: &[usize]| {
                     numbers.extend(left.iter().copied().zip(right.iter().copied()));
@@ -457,7 +457,7 @@ mod tests {
                     CommonEntries::new(&column, &row, &shape, &|_| Ok(())).unwrap();
                 assert_eq!((left, right), (vec![0, 0, 0, 1, 1, 1, 2, 2, 2], vec![0, 1, 2, 0, 1, 2, 0, 1, 2]));
                 assert!(pattern.format() == format && pattern.find(&[2, 3]) == Some(5));
-                assert!(BroadcastMatch::new(&row, &found).unwrap().met().unwrap().pattern.nnz() == 15);
+                assert!(BroadcastMatch::new(&row, &found).unwrap().matched().unwrap().pattern.nnz() == 15);
             }
         }
     }

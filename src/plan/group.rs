@@ -54,12 +54,12 @@ impl KeptCoords {
         let coords = |&axis: &usize| reduction.kept_coords(entries, axis);
         let by_lanes = reduction.lanes_a_cell().zip(entries.lane_offsets());
         let kept = if by_lanes.is_some() { &[] } else { reduction.kept() };
-        let question = || ("coords", reduction.clone());
-        planned(entries, question, || Ok(KeptCoords(kept.iter().map(coords).collect::<Allocated<_>>()?)))
+        let key = || ("coords", reduction.clone());
+        planned(entries, key, || Ok(KeptCoords(kept.iter().map(coords).collect::<Allocated<_>>()?)))
     }
 
     /// Returns the rule by which the entries of the pattern form groups.
-    pub(crate) fn meeting<'a>(&self, entries: &'a AnyPattern, reduction: &Reduction) -> Allocated<GroupRule<'a>> {
+    pub(crate) fn group_rule<'a>(&self, entries: &'a AnyPattern, reduction: &Reduction) -> Allocated<GroupRule<'a>> {
         match &self.0[..] {
             [] => GroupRule::new(entries, reduction),
             axes => Ok(GroupRule::Coords(axes.iter().cloned().collect())),
@@ -72,8 +72,8 @@ pub(crate) fn kept_cells(entries: &AnyPattern, reduction: &Reduction, cells: Any
     if entries.memo().is_none() {
         return Ok(cells);
     }
-    let question = || ("cells", reduction.clone());
-    let kept = planned(entries, question, || Ok(for_plan(entries, cells)))?;
+    let key = || ("cells", reduction.clone());
+    let kept = planned(entries, key, || Ok(for_plan(entries, cells)))?;
     Ok(of_plan(entries, &kept))
 }
 
@@ -104,8 +104,8 @@ impl ReductionPlan {
         Ok(ReductionPlan { pattern, groups: Arc::clone(&cells.groups) })
     }
 
-    pub(crate) fn of(entries: &AnyPattern, reduction: &Reduction, meeting: GroupRule<'_>) -> Result<Self> {
-        let kept = match meeting {
+    pub(crate) fn of(entries: &AnyPattern, reduction: &Reduction, group_rule: GroupRule<'_>) -> Result<Self> {
+        let kept = match group_rule {
             GroupRule::Lanes(offsets) => {
                 let listed = |_, _: &[usize], _: &mut [()]| Ok(());
                 let (pattern, _) = of_lanes(entries, &offsets, reduction, &listed)?;

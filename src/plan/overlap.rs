@@ -30,8 +30,8 @@ impl OverlapPlan {
         if left.memo().is_none() {
             return OverlapPlan::planned(left, right, keep);
         }
-        let question = || (right.clone().with_memo(None), keep);
-        let join = planned(left, question, || {
+        let key = || (right.clone().with_memo(None), keep);
+        let join = planned(left, key, || {
             let join = OverlapPlan::planned(left, right, keep)?;
             Ok(OverlapPlan { pattern: for_plan(left, join.pattern), ..join })
         })?;

@@ -9,7 +9,7 @@ use crate::base::threads;
 use crate::kernels::gather::marked;
 use crate::kernels::lanes::accumulate;
 use crate::kernels::sort::compare;
-use crate::kernels::take::{AlongAxis, Amount, TakeMode, TakenRun, stored_items};
+use crate::kernels::take::{AlongAxis, TakeMode, TakeSize, TakenRun, stored_items};
 use crate::pattern::{AnyPattern, AxisCoords, by_slices, by_width, of_width, zero_offsets};
 use crate::plan::selection::{Selected, Sources};
 
@@ -30,12 +30,12 @@ impl TakeResult<'_> {
     ///
     /// Each entry needs coordinates, a value and `lists` indices in working lists; the offsets of the result count as
     /// well.
-    fn admit(&self, amount: Amount, index_bytes: usize, lists: usize, offsets: &[usize]) -> Result<usize> {
+    fn admit(&self, take_size: TakeSize, index_bytes: usize, lists: usize, offsets: &[usize]) -> Result<usize> {
         let entry_bytes = index_bytes + self.value_bytes + lists * size_of::<usize>();
-        let listed = amount.listed * size_of::<TakenRun>() + size_of_val(offsets);
-        let bytes = amount.entries.saturating_mul(entry_bytes as u128).saturating_add(listed as u128);
+        let listed = take_size.listed * size_of::<TakenRun>() + size_of_val(offsets);
+        let bytes = take_size.entries.saturating_mul(entry_bytes as u128).saturating_add(listed as u128);
         match bytes <= u128::from(self.limit) {
-            true => Ok(amount.entries as usize),
+            true => Ok(take_size.entries as usize),
             false => {
                 let instead = "take fewer positions at a time";
                 Err(Error::TooLarge { what: "the taken entries", bytes, limit: self.limit, instead })
@@ -122,7 +122,7 @@ fn coordinates(pattern: &AnyPattern, axis: usize, positions: &[usize], target: &
     let runs = runs_of(&axes[..axis], pattern.nnz())?;
     let (sources, items) = by_width!(&axes[axis], own => {
         let along = AlongAxis::new(own, &runs, positions, pattern.shape()[axis])?;
-        taken_items(&along, |amount| target.admit(amount, target.shape.rank() * width.bytes(), 2, &[]))?
+        taken_items(&along, |take_size| target.admit(take_size, target.shape.rank() * width.bytes(), 2, &[]))?
     });
     let gathered = |axes: &[AxisCoords]| axes.iter().map(|axis| axis.gather(&sources)).collect::<Allocated<Vec<_>>>();
     let mut coords = gathered(&axes[..axis])?;
@@ -135,12 +135,12 @@ fn coordinates(pattern: &AnyPattern, axis: usize, positions: &[usize], target: &
 /// Returns the entries taken, and the item of each.
 fn taken_items<I: Index>(
     along: &AlongAxis<'_, I>,
-    admit: impl FnOnce(Amount) -> Result<usize>,
+    admit: impl FnOnce(TakeSize) -> Result<usize>,
 ) -> Result<(Vec<usize>, Vec<usize>)> {
-    let amount = along.amount();
-    let count = admit(amount)?;
+    let take_size = along.take_size();
+    let count = admit(take_size)?;
     let (mut sources, mut items) = (alloc::with_capacity(count)?, alloc::with_capacity(count)?);
-    along.for_each(amount, |taken| {
+    along.for_each(take_size, |taken| {
         sources.extend(taken.entries.clone());
         items.extend(taken.entries.clone().map(|_| taken.item));
     })?;
@@ -155,8 +155,8 @@ fn lanes(pattern: &AnyPattern, offsets: &[usize], positions: &[usize], target: &
     let total = threads::map_parts(positions.len(), 2000, 0, count).into_iter().sum();
     let mut ends = zero_offsets(target.shape, target.limit)?;
     // The list has one start per lane, not per entry.
-    let amount = Amount { entries: total, listed: 0 };
-    target.admit(amount, pattern.width_for(target.shape).bytes(), 0, &ends)?;
+    let take_size = TakeSize { entries: total, listed: 0 };
+    target.admit(take_size, pattern.width_for(target.shape).bytes(), 0, &ends)?;
     let starts = threads::map(positions, 2000, |lane| offsets[lane])?;
     threads::map_into(positions, &mut ends[1..], 2000, |lane| entries(&lane).len());
     accumulate(&mut ends);
@@ -195,10 +195,10 @@ fn taken_columns<I: Index>(
         true => (taken.run / width, taken.run % width),
         false => (taken.run * (items / width) + taken.item / width, taken.item % width),
     };
-    let amount = along.amount();
-    let count = target.admit(amount, size_of::<I>(), 1, ends)?;
+    let take_size = along.take_size();
+    let count = target.admit(take_size, size_of::<I>(), 1, ends)?;
     let (mut sources, mut columns) = (alloc::with_capacity(count)?, alloc::with_capacity(count)?);
-    along.for_each(amount, |taken| {
+    along.for_each(take_size, |taken| {
         let (lane, column) = cell(taken);
         ends[lane + 1] += taken.entries.len();
         sources.extend(taken.entries.clone());
@@ -249,8 +249,9 @@ mod tests {
     fn offsets_leave_the_entries_what_the_limit_has_beside_them() {
         let shape = Shape::from([9, 1]);
         let target = TakeResult { shape: &shape, indices: &[1], value_bytes: 1, limit: 100 };
-        let admitted =
-            |entries, lists, offsets: &[usize]| target.admit(Amount { entries, listed: 0 }, 4, lists, offsets).is_ok();
+        let admitted = |entries, lists, offsets: &[usize]| {
+            target.admit(TakeSize { entries, listed: 0 }, 4, lists, offsets).is_ok()
+        };
         assert!(admitted(4, 0, &[0; 10]) && !admitted(5, 0, &[0; 10]) && !admitted(0, 0, &[0; 13]));
         assert!(admitted(7, 1, &[]) && !admitted(8, 1, &[]));
     }

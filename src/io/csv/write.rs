@@ -128,16 +128,16 @@ fn check<T: FileElement>(table: &LabelledTable<'_, T>, columns: &CsvColumns) -> 
             "a table must have a column, and the delimiter must not be a quote or a line break".into(),
         ));
     }
-    let unfit = |what: String, instead| Err(Error::NotRepresentable { format: ".csv", what, instead });
+    let rejected = |what: String, instead| Err(Error::NotRepresentable { format: ".csv", what, instead });
     if !x.fill().same(T::ZERO) {
-        return unfit(
+        return rejected(
             format!("the fill {}, because its unstored positions are zeros", x.fill().to_number()),
             "leave these out with with_fill(0), or write .npz",
         );
     }
     match x.values().iter().find(|value| columns.value.is_none() && !value.same(T::ONE)) {
         Some(value) => {
-            unfit(format!("the value {} without a value column", value.to_number()), "name one with value()")
+            rejected(format!("the value {} without a value column", value.to_number()), "name one with value()")
         }
         None => Ok(()),
     }

@@ -74,7 +74,7 @@ impl<R: BufRead> MatrixBody<'_, R> {
             Ok(value)
         })?;
         if symmetry == Symmetry::General {
-            entries.note_unfit(options.dtype, |_, entry| entry);
+            entries.note_rejected(options.dtype, |_, entry| entry);
             return entries.into_text(self.shape.clone(), options.duplicates, |error| error);
         }
         check_triangles(&entries)?;
@@ -83,7 +83,7 @@ impl<R: BufRead> MatrixBody<'_, R> {
         let mirrored = if names_repeated { alloc::collect_some(off_diagonal(&entries))? } else { Vec::new() };
         mirror(&mut entries, symmetry)?;
         entries.check_memory(options, self.lines.bytes())?;
-        entries.note_unfit(options.dtype, |entries, entry| match entry.checked_sub(listed) {
+        entries.note_rejected(options.dtype, |entries, entry| match entry.checked_sub(listed) {
             // Mirror images follow the listed entries, in the same order.
             Some(image) => off_diagonal(entries).nth(image).unwrap_or(entry),
             None => entry,

@@ -32,9 +32,9 @@ impl ColumnBits for AxisCoords {
 }
 
 /// The coordinates on axis 0 of a chunk that begins at the given position of the axis.
-struct Behind<'a>(u64, Box<dyn ColumnBits + 'a>);
+struct OffsetAxis<'a>(u64, Box<dyn ColumnBits + 'a>);
 
-impl ColumnBits for Behind<'_> {
+impl ColumnBits for OffsetAxis<'_> {
     fn bits(&self, rows: Range<usize>) -> Allocated<Vec<u64>> {
         let mut bits = self.1.bits(rows)?;
         bits.iter_mut().for_each(|coord| *coord += self.0);
@@ -98,7 +98,7 @@ impl<'a> Columns<'a> {
         self.described.shape = shape.clone();
         if let (true, false) = (start > 0, shape.is_empty()) {
             let column = self.columns.remove(0);
-            self.columns.insert(0, Box::new(Behind(start as u64, column)));
+            self.columns.insert(0, Box::new(OffsetAxis(start as u64, column)));
         }
         self
     }

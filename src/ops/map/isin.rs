@@ -251,7 +251,7 @@ pub enum IsinKind {
 #[doc(alias = "torch.isin")]
 pub fn isin<'a, X: Operand>(x: &X, members: impl Into<Isin<'a, X::Elem>>) -> Result<X::Mapped<bool>> {
     let isin = members.into();
-    apply(x, &Question::new(x, &isin)?)
+    apply(x, &IsinTest::new(x, &isin)?)
 }
 
 /// Writes the results of [`isin()`] into an existing buffer.
@@ -307,16 +307,16 @@ pub fn isin_into<'a, X: Operand>(
     out: &mut impl Answers<X>,
 ) -> Result<()> {
     let isin = members.into();
-    out.take_answers(x, &Question::new(x, &isin)?)
+    out.take_answers(x, &IsinTest::new(x, &isin)?)
 }
 
 /// The descriptor of [`isin()`]: the prepared set of test values, and whether the result is inverted.
-struct Question<'a, T: Element> {
+struct IsinTest<'a, T: Element> {
     membership: Membership<'a, T>,
     invert: bool,
 }
 
-impl<'a, T: Element> Question<'a, T> {
+impl<'a, T: Element> IsinTest<'a, T> {
     fn new<X: Operand<Elem = T>>(x: &X, isin: &'a Isin<'_, T>) -> Result<Self> {
         let members = isin.members();
         let membership = match isin.kind {
@@ -325,11 +325,11 @@ impl<'a, T: Element> Question<'a, T> {
             IsinKind::Table => Membership::Table(checked_table(members, x.erased().held_bytes())?),
             IsinKind::Hash => Membership::hash(members)?,
         };
-        Ok(Question { membership, invert: isin.invert })
+        Ok(IsinTest { membership, invert: isin.invert })
     }
 }
 
-impl<T: Element> Map<T> for Question<'_, T> {
+impl<T: Element> Map<T> for IsinTest<'_, T> {
     type Out = bool;
     type Fault = Infallible;
 

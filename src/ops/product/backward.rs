@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use ndarray::{ArrayViewD, IxDyn};
 
-use super::factor::{Elements, Factor, Scattered};
+use super::factor::{Elements, Factor, SparseFactor};
 use crate::base::alloc;
 use crate::base::error::Result;
 use crate::base::limit::{default_limit, guard};
@@ -103,7 +103,7 @@ fn gradients<T: Float>(
     upstream: &Factor<'_, T>,
     contraction: &Contraction,
 ) -> Result<(Vec<T>, Vec<T>)> {
-    let is_view = |factor: &Factor<'_, T>| matches!(factor, Factor::Entries(Scattered { implicit: None, .. }));
+    let is_view = |factor: &Factor<'_, T>| matches!(factor, Factor::Entries(SparseFactor { implicit: None, .. }));
     let are_sparse = matches!((left, right), (Factor::Entries(_), Factor::Entries(_)));
     if !(are_sparse && (is_view(left) || is_view(right))) {
         check_fill(left, "left")?;
@@ -118,15 +118,16 @@ fn gradients<T: Float>(
     for length in [contraction.width, contraction.inner] {
         guard::<u8>("the columns", length as u128, 1 << 32, "multiply in chunks")?;
     }
-    let (left, right) = (Held::new(left, false, limit)?, Held::new(right, !contraction.has_axis[1], limit)?);
-    let upstream = Held::of_upstream(upstream, contraction, limit)?;
+    let (left, right) =
+        (HeldOperand::new(left, false, limit)?, HeldOperand::new(right, !contraction.has_axis[1], limit)?);
+    let upstream = HeldOperand::of_upstream(upstream, contraction, limit)?;
     walked(&left, &right, &upstream, contraction)
 }
 
 fn walked<T: Float>(
-    left: &Held<'_, T>,
-    right: &Held<'_, T>,
-    upstream: &Held<'_, T>,
+    left: &HeldOperand<'_, T>,
+    right: &HeldOperand<'_, T>,
+    upstream: &HeldOperand<'_, T>,
     contraction: &Contraction,
 ) -> Result<(Vec<T>, Vec<T>)> {
     let (rows, inner) = (contraction.rows, contraction.inner);
@@ -159,7 +160,7 @@ fn count<T: Element>(factor: &Factor<'_, T>) -> usize {
 }
 
 /// An operand by rows.
-struct Held<'a, T: Clone> {
+struct HeldOperand<'a, T: Clone> {
     kind: FactorItems<'a, T>,
     implicit: Option<T>,
 }
@@ -169,15 +170,15 @@ enum FactorItems<'a, T: Clone> {
     Array(Cow<'a, [T]>),
 }
 
-impl<'a, T: Element> Held<'a, T> {
+impl<'a, T: Element> HeldOperand<'a, T> {
     fn new(factor: &'a Factor<'_, T>, is_column: bool, limit: u64) -> Result<Self> {
         Ok(match factor {
             Factor::Array(array) => {
-                Held { kind: FactorItems::Array(Cow::Borrowed(&array.elements)), implicit: Some(T::ZERO) }
+                HeldOperand { kind: FactorItems::Array(Cow::Borrowed(&array.elements)), implicit: Some(T::ZERO) }
             }
             Factor::Entries(entries) => {
                 let lines = entries.pattern.lines(is_column, false, false, limit)?;
-                Held { kind: FactorItems::Entries(lines, entries.values), implicit: entries.implicit }
+                HeldOperand { kind: FactorItems::Entries(lines, entries.values), implicit: entries.implicit }
             }
         })
     }
@@ -192,9 +193,9 @@ impl<'a, T: Element> Held<'a, T> {
                 let mut elements = alloc::copies(fill, contraction.shape.wide_size() as usize)?;
                 let places = entries.pattern.places()?;
                 places.iter().zip(entries.values).for_each(|(&place, &value)| elements[place] = value);
-                Ok(Held { kind: FactorItems::Array(Cow::Owned(elements)), implicit: Some(fill) })
+                Ok(HeldOperand { kind: FactorItems::Array(Cow::Owned(elements)), implicit: Some(fill) })
             }
-            _ => Held::new(factor, false, limit),
+            _ => HeldOperand::new(factor, false, limit),
         }
     }
 

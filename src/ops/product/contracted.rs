@@ -13,7 +13,7 @@ use crate::kernels::row_products::{RowProducts, Upstream, sums_of_rows, sums_wit
 use crate::kernels::zip::all_finite;
 
 /// A dense factor: one row per position of some axes, which are in increasing order.
-pub(super) struct Along<'a, T: Clone> {
+pub(super) struct AxisFactor<'a, T: Clone> {
     pub(super) axes: Vec<usize>,
     pub(super) items: Cow<'a, [T]>,
 }
@@ -69,18 +69,18 @@ impl<T: Ring> Contracted<'_, T> {
     }
 
     /// Returns a function per factor that writes the row of each element.
-    fn numbers<'b>(&'b self, factors: &'b [Along<'_, T>]) -> Vec<Number<'b>> {
+    fn numbers<'b>(&'b self, factors: &'b [AxisFactor<'_, T>]) -> Vec<Number<'b>> {
         factors.iter().map(|factor| self.number(&factor.axes)).collect()
     }
 
-    fn with_numbers<'b>(&self, factors: &'b [Along<'_, T>], numbers: &'b [Number<'b>]) -> Vec<Factor<'b, T>> {
-        let rows = |factor: &'b Along<'_, T>| DenseRows { items: &factor.items, width: self.width };
+    fn with_numbers<'b>(&self, factors: &'b [AxisFactor<'_, T>], numbers: &'b [Number<'b>]) -> Vec<Factor<'b, T>> {
+        let rows = |factor: &'b AxisFactor<'_, T>| DenseRows { items: &factor.items, width: self.width };
         factors.iter().zip(numbers).map(|(factor, number)| (rows(factor), &**number as _)).collect()
     }
 
     /// Returns the index of the upstream gradient if skipping its zeros makes a difference. It does if another item is
     /// not finite, or if a product of the others may be infinite.
-    fn upstream_beside_others(&self, factors: &[Along<'_, T>], counts_values: bool) -> Option<usize> {
+    fn upstream_beside_others(&self, factors: &[AxisFactor<'_, T>], counts_values: bool) -> Option<usize> {
         let is_finite = |upstream: usize| {
             let others = factors.iter().enumerate().filter(|(at, _)| *at != upstream).map(|(_, factor)| &*factor.items);
             let others: Vec<&[T]> = others.chain(counts_values.then_some(&*self.x.values)).collect();
@@ -91,7 +91,7 @@ impl<T: Ring> Contracted<'_, T> {
 
     /// Computes the sums of all elements times their rows of the factors, from left to right, for each position of the
     /// axes `into`. Each axis is in `into` or belongs to a factor.
-    pub(super) fn sums(&self, factors: &[Along<'_, T>], into: &[usize]) -> Result<Vec<T>> {
+    pub(super) fn sums(&self, factors: &[AxisFactor<'_, T>], into: &[usize]) -> Result<Vec<T>> {
         let numbers = self.numbers(factors);
         let listed = self.with_numbers(factors, &numbers);
         let lengths = self.lengths(into);
@@ -121,13 +121,13 @@ impl<T: Ring> Contracted<'_, T> {
     }
 
     /// Sets a sum to NaN if a factor that is not finite meets an unstored zero.
-    fn meet_zeros(&self, factors: &[Along<'_, T>], into: &[usize], sums: &mut [T]) -> Result<()> {
+    fn meet_zeros(&self, factors: &[AxisFactor<'_, T>], into: &[usize], sums: &mut [T]) -> Result<()> {
         if factors.iter().all(|factor| all_finite(&factor.items)) {
             return Ok(());
         }
         for column in 0..self.width {
-            let item = |factor: &Along<'_, T>, row: usize| factor.items[row * self.width + column];
-            let of_column = |factor: &Along<'_, T>| {
+            let item = |factor: &AxisFactor<'_, T>, row: usize| factor.items[row * self.width + column];
+            let of_column = |factor: &AxisFactor<'_, T>| {
                 (column..factor.items.len()).step_by(self.width).map(|at| factor.items[at]).collect()
             };
             let columns: Vec<Vec<T>> = factors.iter().map(of_column).collect();
@@ -159,7 +159,7 @@ impl<T: Ring> Contracted<'_, T> {
     /// Counts for each sum the stored elements that meet a factor that is not finite and are not skipped.
     fn count_stored(
         &self,
-        factors: &[Along<'_, T>],
+        factors: &[AxisFactor<'_, T>],
         into: &[usize],
         meets: &dyn Fn(usize, usize) -> FactorClass,
     ) -> Allocated<Vec<usize>> {
@@ -181,7 +181,7 @@ impl<T: Ring> Contracted<'_, T> {
     }
 
     /// Computes for each element the dot product of its rows of the factors.
-    pub(super) fn dots(&self, factors: &[Along<'_, T>]) -> Result<Vec<T>> {
+    pub(super) fn dots(&self, factors: &[AxisFactor<'_, T>]) -> Result<Vec<T>> {
         let numbers = self.numbers(factors);
         let listed = self.with_numbers(factors, &numbers);
         let count = self.x.values.len();

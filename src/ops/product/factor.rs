@@ -22,13 +22,13 @@ use crate::tensor::erased::{Erased, SparseRef};
 /// An operand of a product.
 pub(crate) enum Factor<'a, T: Clone> {
     /// Entries, and the value of unstored positions; a stored view does not have one.
-    Entries(Scattered<'a, T>),
+    Entries(SparseFactor<'a, T>),
     /// All elements.
     Array(Elements<'a, T>),
 }
 
 /// The entries of a sparse operand.
-pub(crate) struct Scattered<'a, T> {
+pub(crate) struct SparseFactor<'a, T> {
     pub(super) pattern: &'a dyn ByRows,
     pub(super) values: &'a [T],
     pub(super) implicit: Option<T>,
@@ -56,7 +56,7 @@ impl<T: Element> ErasedOperand<'_, T> {
 impl<'a, T: Element> Factor<'a, T> {
     /// Returns a sparse operand; `implicit` is the value of unstored positions, if they count.
     pub(in crate::ops) fn sparse(tensor: SparseRef<'a, T>, implicit: Option<T>) -> Self {
-        Factor::Entries(Scattered::new(tensor, implicit))
+        Factor::Entries(SparseFactor::new(tensor, implicit))
     }
 
     /// Returns an array as an operand.
@@ -94,12 +94,12 @@ impl<'a, T: Element> Factor<'a, T> {
     }
 
     /// Returns the operand as entries; an array has an entry at each position.
-    pub(super) fn scattered<'s>(&'s self, positions: &'s Option<Everywhere>) -> Scattered<'s, T> {
+    pub(super) fn scattered<'s>(&'s self, positions: &'s Option<Everywhere>) -> SparseFactor<'s, T> {
         match (self, positions) {
             (Factor::Array(array), Some(positions)) => {
-                Scattered { pattern: positions, values: &array.elements, implicit: None, bytes: array.bytes }
+                SparseFactor { pattern: positions, values: &array.elements, implicit: None, bytes: array.bytes }
             }
-            (Factor::Entries(entries), _) => Scattered { ..*entries },
+            (Factor::Entries(entries), _) => SparseFactor { ..*entries },
             (Factor::Array(_), None) => unreachable!("an array has positions"),
         }
     }
@@ -112,11 +112,11 @@ impl<'a, T: Element> Factor<'a, T> {
     }
 }
 
-impl<'a, T: Element> Scattered<'a, T> {
+impl<'a, T: Element> SparseFactor<'a, T> {
     /// Returns the entries of a tensor; `implicit` is the value of unstored positions, if they count.
     pub(super) fn new(tensor: SparseRef<'a, T>, implicit: Option<T>) -> Self {
         let (pattern, values, bytes) = (tensor.pattern(), tensor.values(), tensor.stored_bytes());
-        Scattered { pattern, values, implicit, bytes }
+        SparseFactor { pattern, values, implicit, bytes }
     }
 
     /// Returns the lengths of its axes, and the lengths that it holds.
@@ -157,8 +157,8 @@ impl<'a, T: Element> Scattered<'a, T> {
 /// Rejects two sparse operands if one has an entry that is not finite and the other has unstored zeros.
 pub(super) fn check_finite<T: Element>(
     operation: &'static str,
-    left: &Scattered<'_, T>,
-    right: &Scattered<'_, T>,
+    left: &SparseFactor<'_, T>,
+    right: &SparseFactor<'_, T>,
 ) -> Result<()> {
     let zero = || "unstored 0".to_string();
     if let Some((coords, value)) = right.implicit_if_used().and_then(|_| left.first_not_finite()) {

@@ -48,7 +48,7 @@ pub(super) mod grad {
     pub use super::tensordot::tensordot_backward as tensordot;
 }
 
-use factor::{Elements, Entries, Factor, ProductResult, Scattered, check_finite};
+use factor::{Elements, Entries, Factor, ProductResult, SparseFactor, check_finite};
 
 use crate::base::alloc;
 use crate::base::error::{Error, Result};
@@ -60,7 +60,7 @@ use crate::kernels::dense_sparse::{self, ProductLengths};
 use crate::kernels::matrix::{MatrixEntries, Missing, RowMask};
 use crate::kernels::nonfinite::{spread_nan_from_left, spread_nan_from_right};
 use crate::kernels::sparse_dense;
-use crate::kernels::sparse_sparse::{self, Meeting};
+use crate::kernels::sparse_sparse::{self, RowOperands};
 use crate::kernels::zip::all_finite;
 use crate::plan::product::Contraction;
 use crate::plan::product_rows::{ByRows, ProductRows, RowEntries, masked_lines};
@@ -111,14 +111,14 @@ impl<T: Element, S: Semiring<T>> Product<S, T> {
         Ok(ProductResult::Array(shape, items))
     }
 
-    fn check_fill(self, entries: &Scattered<'_, T>, side: &str) -> Result<()> {
+    fn check_fill(self, entries: &SparseFactor<'_, T>, side: &str) -> Result<()> {
         if self.counts_unstored { entries.check_fill(self.operation, side) } else { Ok(()) }
     }
 
     /// Computes the product of a sparse operand and an array.
     fn of_sparse(
         self,
-        left: &Scattered<'_, T>,
+        left: &SparseFactor<'_, T>,
         right: &Elements<'_, T>,
         contraction: &Contraction,
         limit: u64,
@@ -141,7 +141,7 @@ impl<T: Element, S: Semiring<T>> Product<S, T> {
     fn of_dense(
         self,
         left: &Elements<'_, T>,
-        right: &Scattered<'_, T>,
+        right: &SparseFactor<'_, T>,
         contraction: &Contraction,
         limit: u64,
     ) -> Result<Vec<T>> {
@@ -204,14 +204,14 @@ impl<T: Element, S: Semiring<T>> Product<S, T> {
     }
 
     /// Computes the product of two sparse operands. If one is a stored view, both count as stored views.
-    pub(super) fn of_entries(self, left: &Scattered<'_, T>, right: &Scattered<'_, T>) -> Result<Entries<T>> {
+    pub(super) fn of_entries(self, left: &SparseFactor<'_, T>, right: &SparseFactor<'_, T>) -> Result<Entries<T>> {
         self.of_masked(left, right, None)
     }
 
     fn of_masked(
         self,
-        left: &Scattered<'_, T>,
-        right: &Scattered<'_, T>,
+        left: &SparseFactor<'_, T>,
+        right: &SparseFactor<'_, T>,
         mask: Option<Mask<'_>>,
     ) -> Result<Entries<T>> {
         let contraction = Contraction::new(self.operation, left.lengths(), right.lengths())?;
@@ -240,8 +240,8 @@ impl<T: Element, S: Semiring<T>> Product<S, T> {
 
     fn meet(
         self,
-        (left, of_left): (&Scattered<'_, T>, &RowEntries),
-        (right, of_right): (&Scattered<'_, T>, &RowEntries),
+        (left, of_left): (&SparseFactor<'_, T>, &RowEntries),
+        (right, of_right): (&SparseFactor<'_, T>, &RowEntries),
         contraction: &Contraction,
         (is_linked, mask): (bool, Option<Mask<'_>>),
         limit: u64,
@@ -257,22 +257,22 @@ impl<T: Element, S: Semiring<T>> Product<S, T> {
         let lines = lines.transpose()?;
         let mask = lines.as_ref().zip(mask);
         let mask = mask.map(|(lines, mask)| RowMask { rows: lines.rows(), is_complement: mask.is_complement });
-        let meeting = Meeting { left: of_left.rows(), right: of_right.rows(), width, rows, turn: &turn, mask };
-        let work = meeting.work()?;
+        let operands = RowOperands { left: of_left.rows(), right: of_right.rows(), width, rows, turn: &turn, mask };
+        let work = operands.work()?;
         // The work counts one more unit per row.
         let pairs = work.last().map_or(0, |work| work.saturating_sub(rows));
         let each = size_of::<T>() + size_of::<u32>();
         let bytes = (pairs as u128).saturating_mul(each as u128);
         let refused = guard::<u8>("the product", bytes, limit, "multiply in chunks");
-        if refused.is_err() && meeting.count(&work, usize::try_from(limit).unwrap_or(usize::MAX) / each)?.is_none() {
+        if refused.is_err() && operands.count(&work, usize::try_from(limit).unwrap_or(usize::MAX) / each)?.is_none() {
             refused?;
         }
-        let places = meeting.places(&work)?;
+        let places = operands.places(&work)?;
         let placed = |places: sparse_sparse::ProductPattern| {
             let (listed, narrowed) = (of_left.listed.clone(), of_right.narrowed.clone());
             ProductRows { offsets: places.offsets, columns: places.columns, listed, narrowed }
         };
-        match sparse_sparse::values(self.semiring, (left.values, right.values), &meeting, (&places, &work)) {
+        match sparse_sparse::values(self.semiring, (left.values, right.values), &operands, (&places, &work)) {
             Ok(values) => Ok((ProductRows { listed: None, narrowed: None, ..placed(places) }, values)),
             Err(missing) => {
                 let placed = placed(places);

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use ndarray::{ArrayBase, ArrayD, ArrayView2, ArrayViewD, Axis, Data, Dimension, Ix1, Ix2, IxDyn};
 
-use super::contracted::{Along, Contracted};
+use super::contracted::{AxisFactor, Contracted};
 use super::matrix::in_order;
 use crate::base::axes::normalize_axis;
 use crate::base::error::{Error, Result};
@@ -22,7 +22,7 @@ fn factors_of<'a, T: Element>(
     lengths: &[usize],
     mode: usize,
     factors: &[ArrayViewD<'a, T>],
-) -> Result<(Vec<Along<'a, T>>, usize)> {
+) -> Result<(Vec<AxisFactor<'a, T>>, usize)> {
     if lengths.len() < 2 || factors.len() + 1 != lengths.len() {
         let why = format!(
             "an operand of rank {} requires one factor for each other axis; found {} factors",
@@ -38,7 +38,7 @@ fn factors_of<'a, T: Element>(
         if expected != found {
             return Err(Error::ShapeMismatch { what: "a factor", expected, found });
         }
-        Ok(Along { axes: vec![axis], items: in_order(factor)? })
+        Ok(AxisFactor { axes: vec![axis], items: in_order(factor)? })
     });
     Ok((along.collect::<Result<_>>()?, width))
 }
@@ -205,7 +205,7 @@ pub fn mttkrp_backward<X: Operand<Elem: Float>, D: Dimension, E: Dimension>(
     let contracted =
         Contracted { operation: op::mttkrp.name, x: &listed, has_zeros: false, width, upstream: Some(mode) };
     let along =
-        factors.iter().enumerate().map(|(axis, factor)| Ok(Along { axes: vec![axis], items: in_order(factor)? }));
+        factors.iter().enumerate().map(|(axis, factor)| Ok(AxisFactor { axes: vec![axis], items: in_order(factor)? }));
     let elements = contracted.dots(&along.collect::<Result<Vec<_>>>()?)?;
     Ok((X::restore(gradient_of(&operand, elements, &shape)?)?, of_factors))
 }
@@ -229,8 +229,8 @@ impl<'a, T: Ring> Ttm<'a, T> {
         Ok(Ttm { axis, others, items: in_order(&matrix.reversed_axes().into_dyn())?, width })
     }
 
-    fn along(&self) -> Along<'_, T> {
-        Along { axes: vec![self.axis], items: Cow::Borrowed(&self.items) }
+    fn along(&self) -> AxisFactor<'_, T> {
+        AxisFactor { axes: vec![self.axis], items: Cow::Borrowed(&self.items) }
     }
 
     /// Returns the shape of the result with the new axis last, and with the new axis at its position.
@@ -264,7 +264,7 @@ impl<'a, T: Ring> Ttm<'a, T> {
     {
         check_upstream(&upstream, &self.shapes(x.lengths()).1)?;
         let gradients = moved(upstream, self.axis, x.lengths().len() - 1);
-        let gradients = Along { axes: self.others.clone(), items: in_order(&gradients.view())? };
+        let gradients = AxisFactor { axes: self.others.clone(), items: in_order(&gradients.view())? };
         let operand = x.erased();
         let listed = operand.listed()?;
         let has_zeros = listed.has_zeros(operation)?;

@@ -17,7 +17,7 @@ pub(super) enum Label {
 
 /// One list of axes, as written.
 #[derive(Debug, Clone, Default, PartialEq)]
-struct Written {
+struct LabelList {
     letters: Vec<char>,
     /// The number of letters before the dots, and the byte offset of the dots in the string.
     dots: Option<(usize, usize)>,
@@ -37,9 +37,9 @@ pub(super) fn wrong<T>(why: String) -> Result<T> {
 }
 
 /// Returns the lists of axes in a string, and the list of the result if the string has one.
-fn written(text: &str) -> Result<(Vec<Written>, Option<Written>)> {
+fn written(text: &str) -> Result<(Vec<LabelList>, Option<LabelList>)> {
     let mut chars = text.char_indices().peekable();
-    let (mut lists, mut result, mut own) = (Vec::new(), None, Written::default());
+    let (mut lists, mut result, mut own) = (Vec::new(), None, LabelList::default());
     let mut is_result = false;
     while let Some((place, char)) = chars.next() {
         match char {
@@ -64,7 +64,7 @@ fn written(text: &str) -> Result<(Vec<Written>, Option<Written>)> {
     Ok((lists, result))
 }
 
-fn read_dots(chars: &mut Peekable<CharIndices<'_>>, place: usize, own: &mut Written) -> Result<()> {
+fn read_dots(chars: &mut Peekable<CharIndices<'_>>, place: usize, own: &mut LabelList) -> Result<()> {
     let more = (0..2).filter(|_| chars.next_if(|&(_, next)| next == '.').is_some()).count();
     if more < 2 {
         return wrong(format!("\".\" at {place} is not part of \"...\""));
@@ -129,7 +129,7 @@ impl Label {
     }
 }
 
-impl Written {
+impl LabelList {
     /// Returns the labels of the axes of an operand.
     fn labels(&self, operand: usize, rank: usize) -> Result<Vec<Label>> {
         let count = self.letters.len();

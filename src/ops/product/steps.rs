@@ -9,7 +9,7 @@ use crate::ops::op;
 use crate::ops::operand::ErasedOperand;
 
 /// The record of one step, which allows its gradient to be computed.
-enum Done<T> {
+enum StepRecord<T> {
     Diagonal { of: Whole<T>, kept: Vec<usize> },
     Sum { of: Whole<T>, axes: Vec<usize> },
     Order(Vec<usize>),
@@ -17,18 +17,18 @@ enum Done<T> {
 }
 
 /// A recorded step with the numbers of its operands and its result: of one operand or product, or of two.
-enum Noted<T> {
-    One(usize, Done<T>, usize),
+enum RecordedStep<T> {
+    One(usize, StepRecord<T>, usize),
     Two([usize; 2], Box<[Whole<T>; 2]>, usize),
 }
 
 /// The record of all steps; the list is kept only for gradients.
-struct Notes<T> {
-    list: Option<Vec<Noted<T>>>,
+struct StepLog<T> {
+    list: Option<Vec<RecordedStep<T>>>,
     numbers: usize,
 }
 
-impl<T> Notes<T> {
+impl<T> StepLog<T> {
     fn next(&mut self) -> usize {
         self.numbers += 1;
         self.numbers - 1
@@ -54,55 +54,55 @@ impl<T: Ring> Named<T> {
         self,
         whole: Whole<T>,
         labels: Vec<Label>,
-        done: impl FnOnce(Whole<T>) -> Done<T>,
-        notes: &mut Notes<T>,
+        done: impl FnOnce(Whole<T>) -> StepRecord<T>,
+        notes: &mut StepLog<T>,
     ) -> Self {
         let number = notes.next();
         if let Some(list) = &mut notes.list {
-            list.push(Noted::One(self.number, done(self.whole), number));
+            list.push(RecordedStep::One(self.number, done(self.whole), number));
         }
         Named { whole, labels, number, name: self.name }
     }
 
     /// Returns the operand without axes that repeat a label: only elements with equal coordinates on these axes remain.
-    fn without_repetitions(mut self, notes: &mut Notes<T>) -> Result<Self> {
+    fn without_repetitions(mut self, notes: &mut StepLog<T>) -> Result<Self> {
         while let Some((first, second)) = repeated(&self.labels) {
             let (whole, kept) = self.whole.diagonal(first, second)?;
             let mut labels = self.labels.clone();
             labels.remove(second);
-            self = self.becomes(whole, labels, |of| Done::Diagonal { of, kept }, notes);
+            self = self.becomes(whole, labels, |of| StepRecord::Diagonal { of, kept }, notes);
         }
         Ok(self)
     }
 
     /// Computes the exact sums over the labels that are not needed.
-    fn summed(self, is_needed: impl Fn(Label) -> bool, notes: &mut Notes<T>) -> Result<Self> {
+    fn summed(self, is_needed: impl Fn(Label) -> bool, notes: &mut StepLog<T>) -> Result<Self> {
         let axes: Vec<usize> = (0..self.labels.len()).filter(|&axis| !is_needed(self.labels[axis])).collect();
         if axes.is_empty() {
             return Ok(self);
         }
         let labels = self.labels.iter().copied().filter(|&label| is_needed(label)).collect();
         let whole = self.whole.summed(&axes)?;
-        Ok(self.becomes(whole, labels, |of| Done::Sum { of, axes }, notes))
+        Ok(self.becomes(whole, labels, |of| StepRecord::Sum { of, axes }, notes))
     }
 
     /// Returns the operand with its axes in the order of `labels`, which are its own labels.
-    fn ordered(self, labels: &[Label], notes: &mut Notes<T>) -> Result<Self> {
+    fn ordered(self, labels: &[Label], notes: &mut StepLog<T>) -> Result<Self> {
         let order: Vec<usize> = labels.iter().filter_map(|&label| self.axis(label)).collect();
         if order.is_sorted() {
             return Ok(self);
         }
         let whole = self.whole.permuted(&order)?;
-        Ok(self.becomes(whole, labels.to_vec(), |_| Done::Order(order), notes))
+        Ok(self.becomes(whole, labels.to_vec(), |_| StepRecord::Order(order), notes))
     }
 
     /// Returns the operand in another shape, whose axes do not have labels of their own.
-    fn reshaped(self, shape: &Shape, notes: &mut Notes<T>) -> Result<Self> {
+    fn reshaped(self, shape: &Shape, notes: &mut StepLog<T>) -> Result<Self> {
         if *self.whole.lengths() == **shape {
             return Ok(self);
         }
         let (whole, labels) = (self.whole.reshaped(shape)?, self.labels.clone());
-        Ok(self.becomes(whole, labels, |of| Done::Shape(of.lengths().into()), notes))
+        Ok(self.becomes(whole, labels, |of| StepRecord::Shape(of.lengths().into()), notes))
     }
 
     fn length_of(&self, label: Label) -> Option<usize> {
@@ -116,7 +116,7 @@ impl<T: Ring> Named<T> {
     }
 
     /// Returns the operand as matrices, with one axis per list of labels; an empty first list adds no axis.
-    fn in_matrices(self, lists: [&[Label]; 3], notes: &mut Notes<T>) -> Result<Self> {
+    fn in_matrices(self, lists: [&[Label]; 3], notes: &mut StepLog<T>) -> Result<Self> {
         let lengths = lists.iter().map(|labels| self.length(labels)).collect::<Result<Vec<_>>>()?;
         let from = usize::from(lists[0].is_empty());
         self.ordered(&lists.concat(), notes)?.reshaped(&lengths[from..].into(), notes)
@@ -146,7 +146,7 @@ fn product<T: Ring>(
     left: Named<T>,
     right: Named<T>,
     is_needed: impl Fn(Label) -> bool,
-    (step, notes): (usize, &mut Notes<T>),
+    (step, notes): (usize, &mut StepLog<T>),
     counts_zeros: bool,
 ) -> Result<Named<T>> {
     let of_left =
@@ -165,7 +165,7 @@ fn product<T: Ring>(
     let whole = left.whole.product(&right.whole, counts_zeros.then_some(T::ZERO))?;
     let number = notes.next();
     if let Some(list) = &mut notes.list {
-        list.push(Noted::Two([left.number, right.number], Box::new([left.whole, right.whole]), number));
+        list.push(RecordedStep::Two([left.number, right.number], Box::new([left.whole, right.whole]), number));
     }
     Named { whole, labels, number, name }.reshaped(&shape, notes)
 }
@@ -204,7 +204,7 @@ fn contract<T: Ring>(
     order: Option<&[[usize; 2]]>,
     wholes: Vec<Whole<T>>,
     counts_zeros: bool,
-    notes: &mut Notes<T>,
+    notes: &mut StepLog<T>,
 ) -> Result<Named<T>> {
     let order = order_of(order, wholes.len())?;
     notes.numbers = wholes.len();
@@ -237,16 +237,16 @@ fn contract<T: Ring>(
 }
 
 /// Returns the gradients of the operands, from the gradient of the result.
-fn undo<T: Float>(notes: Notes<T>, last: usize, gradient: Whole<T>, count: usize) -> Result<Vec<Option<Whole<T>>>> {
+fn undo<T: Float>(notes: StepLog<T>, last: usize, gradient: Whole<T>, count: usize) -> Result<Vec<Option<Whole<T>>>> {
     let mut gradients: Vec<Option<Whole<T>>> = (0..notes.numbers).map(|_| None).collect();
     gradients[last] = Some(gradient);
     for noted in notes.list.unwrap_or_default().into_iter().rev() {
         match noted {
-            Noted::One(from, done, to) => {
+            RecordedStep::One(from, done, to) => {
                 let Some(gradient) = gradients[to].take() else { continue };
                 gradients[from] = Some(done.undo(&gradient)?);
             }
-            Noted::Two([left, right], wholes, to) => {
+            RecordedStep::Two([left, right], wholes, to) => {
                 let Some(gradient) = gradients[to].take() else { continue };
                 let (of_left, of_right) = wholes[0].product_backward(&wholes[1], &gradient)?;
                 (gradients[left], gradients[right]) = (Some(of_left), Some(of_right));
@@ -257,13 +257,13 @@ fn undo<T: Float>(notes: Notes<T>, last: usize, gradient: Whole<T>, count: usize
     Ok(gradients)
 }
 
-impl<T: Float> Done<T> {
+impl<T: Float> StepRecord<T> {
     fn undo(self, gradient: &Whole<T>) -> Result<Whole<T>> {
         match self {
-            Done::Diagonal { of, kept } => of.put_back(gradient, &kept),
-            Done::Sum { of, axes } => of.spread(gradient, &axes),
-            Done::Shape(shape) => gradient.reshaped(&shape),
-            Done::Order(order) => {
+            StepRecord::Diagonal { of, kept } => of.put_back(gradient, &kept),
+            StepRecord::Sum { of, axes } => of.spread(gradient, &axes),
+            StepRecord::Shape(shape) => gradient.reshaped(&shape),
+            StepRecord::Order(order) => {
                 let mut back = vec![0; order.len()];
                 order.iter().enumerate().for_each(|(at, &axis)| back[axis] = at);
                 gradient.permuted(&back)
@@ -280,7 +280,7 @@ pub(super) fn contracted<T: Ring>(
     wholes: Vec<Whole<T>>,
     counts_zeros: bool,
 ) -> Result<Whole<T>> {
-    Ok(contract(spec, order, wholes, counts_zeros, &mut Notes { list: None, numbers: 0 })?.whole)
+    Ok(contract(spec, order, wholes, counts_zeros, &mut StepLog { list: None, numbers: 0 })?.whole)
 }
 
 /// Computes the gradients of the operands of a sum of products.
@@ -290,7 +290,7 @@ pub(super) fn contracted_backward<T: Float>(
     wholes: Vec<Whole<T>>,
     upstream: &ErasedOperand<'_, T>,
 ) -> Result<Vec<Whole<T>>> {
-    let (count, mut notes) = (wholes.len(), Notes { list: Some(Vec::new()), numbers: 0 });
+    let (count, mut notes) = (wholes.len(), StepLog { list: Some(Vec::new()), numbers: 0 });
     let found = contract(spec, order, wholes, false, &mut notes)?;
     let gradient = found.whole.gradient_at(upstream)?;
     let gradients = undo(notes, found.number, gradient, count)?.into_iter().collect::<Option<_>>();

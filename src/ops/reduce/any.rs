@@ -6,7 +6,7 @@ use crate::base::axes::Axes;
 use crate::base::error::Result;
 use crate::element::Element;
 use crate::kernels::any::{any_of_lanes, any_of_slice};
-use crate::kernels::bits::{Truths, TruthsOf};
+use crate::kernels::bits::{NonzeroBits, NonzeroBitsOf};
 use crate::kernels::fold::{Fold, fold_lanes};
 use crate::kernels::group::Unstored;
 use crate::kernels::kept_axes::KeptAxes;
@@ -76,12 +76,12 @@ impl<T: Element> Fold<T> for Any {
         if unstored.fill.is_some_and(T::is_truthy) {
             return Ok(None);
         }
-        any_of_cells(kept, values.len(), &TruthsOf(values)).map(Some)
+        any_of_cells(kept, values.len(), &NonzeroBitsOf(values)).map(Some)
     }
 }
 
 /// Returns the output elements that some of `count` entries belong to, and whether any of these entries is truthy.
-fn any_of_cells(kept: &KeptAxes<'_>, count: usize, truths: &dyn Truths) -> Allocated<StoredCells<bool>> {
+fn any_of_cells(kept: &KeptAxes<'_>, count: usize, truths: &dyn NonzeroBits) -> Allocated<StoredCells<bool>> {
     if kept.lead {
         any_of_runs(&kept.coords, count, truths)
     } else if CellMap::pays(kept.cells(), count) {

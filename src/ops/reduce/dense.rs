@@ -6,7 +6,7 @@ use std::slice;
 use ndarray::{ArrayD, ArrayViewD, Axis};
 
 use super::lanes::{
-    Finish, Make, OfLanes, Order, Place, check_lane, give_back, labelled_gradients, map_distinct_lanes,
+    Finish, LanesFn, Make, Order, Place, check_lane, give_back, labelled_gradients, map_distinct_lanes,
     map_labelled_lanes, repeat_cells, visit_rows,
 };
 use super::{check_countable, check_upstream, refused, refused_at};
@@ -98,7 +98,7 @@ fn fold_lanes<T: Element, F: Fold<T>>(
         }
         op.finish(&state, reduction.extent())
     };
-    let at_once: OfLanes<'_, T, F::Out> = &|offsets, values| fold_runs(op, offsets, values, &Unstored::none());
+    let at_once: LanesFn<'_, T, F::Out> = &|offsets, values| fold_runs(op, offsets, values, &Unstored::none());
     map_distinct_lanes(once, distinct, Order::Any, F::Out::ZERO, &|| (), &of_lane, (times == 1).then_some(at_once))
         .map_err(|refusal| refused_at(op.name(), refusal, reduction, distinct.kept_lengths()))
 }
@@ -133,7 +133,7 @@ fn reduce_lanes<T: Element, H: Holistic<T>>(
         return by_labels(x.view(), op.name(), reduction, unseen, &|| op.scratch(), &of);
     }
     let extent = reduction.extent() as usize;
-    let at_once: OfLanes<'_, T, H::Out> = &|offsets, values| {
+    let at_once: LanesFn<'_, T, H::Out> = &|offsets, values| {
         let position = |entry| (entry % extent) as u128;
         reduce_all_runs(op, offsets, values, &Unstored::none(), &position, unseen)
     };

@@ -47,7 +47,7 @@ pub(super) type Make<'a, S> = dyn Fn() -> S + Sync + 'a;
 pub(super) type Finish<'a, T, S, U> = dyn Fn(&mut S, &[T]) -> Outcome<U> + Sync + 'a;
 
 /// A function that returns the results of all lanes between offsets, several at a time.
-pub(super) type OfLanes<'a, T, U> = &'a dyn Fn(&[usize], &[T]) -> Outcomes<Vec<U>>;
+pub(super) type LanesFn<'a, T, U> = &'a dyn Fn(&[usize], &[T]) -> Outcomes<Vec<U>>;
 
 /// Applies `finish` to the consecutive elements of each group, for a view without repeated lanes. Groups are
 /// distributed over the threads, with one `scratch` per thread. `blank` is any result.
@@ -61,7 +61,7 @@ pub(super) fn map_distinct_lanes<T: Element, S, U: Copy + Send + Sync>(
     blank: U,
     scratch: &Make<'_, S>,
     finish: &Finish<'_, T, S, U>,
-    at_once: Option<OfLanes<'_, T, U>>,
+    at_once: Option<LanesFn<'_, T, U>>,
 ) -> Outcomes<Vec<U>> {
     let (mut kept, mut reduced) = (reduction.kept().to_vec(), reduction.reduced().to_vec());
     sort_by_stride(&mut kept, view.strides());

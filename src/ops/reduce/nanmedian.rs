@@ -8,7 +8,7 @@ use crate::kernels::holistic::{Group, Holistic};
 use crate::kernels::median::{MedianGradientRule, MedianQuery};
 use crate::kernels::op::{Op, Outcome};
 use crate::kernels::rank::Rule;
-use crate::kernels::select::Sieve;
+use crate::kernels::select::FilterBuffer;
 use crate::ops::op;
 use crate::ops::operand::Operand;
 use crate::ops::reduce::quantile::{QuantileGradient, QuantileRanks};
@@ -111,18 +111,18 @@ impl Op for MedianAndPosition {
 
 impl<T: Real> Holistic<T> for MedianAndPosition {
     type Out = (T::Median, u64);
-    type Scratch = Sieve<T>;
+    type Scratch = FilterBuffer<T>;
 
     fn looks_at_positions(&self) -> bool {
         true
     }
 
-    fn scratch(&self) -> Sieve<T> {
-        Sieve::new()
+    fn scratch(&self) -> FilterBuffer<T> {
+        FilterBuffer::new()
     }
 
-    fn of(&self, group: &Group<'_, T>, sieve: &mut Sieve<T>) -> Outcome<(T::Median, u64)> {
-        group.median_and_position(MedianQuery { rule: Rule::Middle(self.even), skips_nan: true }, sieve)
+    fn of(&self, group: &Group<'_, T>, buffer: &mut FilterBuffer<T>) -> Outcome<(T::Median, u64)> {
+        group.median_and_position(MedianQuery { rule: Rule::Middle(self.even), skips_nan: true }, buffer)
     }
 }
 

@@ -13,7 +13,7 @@ use crate::kernels::op::{Op, Outcome};
 use crate::kernels::ordered::{Middles, RankSearch, value_of};
 use crate::kernels::passes::Pass;
 use crate::kernels::rank::Rule;
-use crate::kernels::select::Sieve;
+use crate::kernels::select::FilterBuffer;
 use crate::ops::op;
 use crate::ops::operand::Operand;
 use crate::ops::reduce::Nanmedian;
@@ -115,33 +115,33 @@ impl QuantileRanks {
         QuantileRanks { rule: Rule::Middle(options.even), skips_nan: true }
     }
 
-    fn question(self) -> MedianQuery {
+    fn memo_key(self) -> MedianQuery {
         MedianQuery { rule: self.rule, skips_nan: self.skips_nan }
     }
 }
 
 impl<T: Real> Holistic<T> for QuantileRanks {
     type Out = T::Median;
-    type Scratch = Sieve<T>;
+    type Scratch = FilterBuffer<T>;
 
     fn looks_at_positions(&self) -> bool {
         false
     }
 
-    fn scratch(&self) -> Sieve<T> {
-        Sieve::new()
+    fn scratch(&self) -> FilterBuffer<T> {
+        FilterBuffer::new()
     }
 
-    fn of(&self, group: &Group<'_, T>, sieve: &mut Sieve<T>) -> Outcome<T::Median> {
-        self.question().value(group, sieve)
+    fn of(&self, group: &Group<'_, T>, buffer: &mut FilterBuffer<T>) -> Outcome<T::Median> {
+        self.memo_key().value(group, buffer)
     }
 
-    fn of_one(&self, value: T, _: &mut Sieve<T>) -> Outcome<T::Median> {
+    fn of_one(&self, value: T, _: &mut FilterBuffer<T>) -> Outcome<T::Median> {
         Ok(median_of_one(value))
     }
 
     fn of_streamed(&self, pass: &Pass<'_, T>, unstored: &Unstored<T>) -> Outcome<Option<T::Median>> {
-        self.question().streamed(pass, unstored)
+        self.memo_key().streamed(pass, unstored)
     }
 
     fn middles(&self, implicit: Option<T>) -> Option<Box<dyn RankSearch>> {
@@ -171,18 +171,18 @@ impl Op for QuantileGradient {
 
 impl<T: Real> Holistic<T> for QuantileGradient {
     type Out = RankWeights<T>;
-    type Scratch = Sieve<T>;
+    type Scratch = FilterBuffer<T>;
 
     fn looks_at_positions(&self) -> bool {
         self.0.rule == MedianGradient::First
     }
 
-    fn scratch(&self) -> Sieve<T> {
-        Sieve::new()
+    fn scratch(&self) -> FilterBuffer<T> {
+        FilterBuffer::new()
     }
 
-    fn of(&self, group: &Group<'_, T>, sieve: &mut Sieve<T>) -> Outcome<RankWeights<T>> {
-        group.shares(self.0, sieve)
+    fn of(&self, group: &Group<'_, T>, buffer: &mut FilterBuffer<T>) -> Outcome<RankWeights<T>> {
+        group.shares(self.0, buffer)
     }
 }
 

@@ -41,18 +41,18 @@ pub(super) fn fold<T: Element, F: Fold<T>>(
         return Ok((x.pattern.clone(), values));
     }
     let kept;
-    let meeting = if x.pattern.memo().is_some() {
+    let group_rule = if x.pattern.memo().is_some() {
         kept = KeptCoords::of(x.pattern, reduction)?;
-        kept.meeting(x.pattern, reduction)?
+        kept.group_rule(x.pattern, reduction)?
     } else {
         GroupRule::new(x.pattern, reduction)?
     };
-    if let Some((pattern, values)) = fold_faster(x, op, reduction, unstored, &meeting)? {
+    if let Some((pattern, values)) = fold_faster(x, op, reduction, unstored, &group_rule)? {
         return Ok((kept_cells(x.pattern, reduction, pattern)?, values));
     }
     let ReductionPlan { pattern, groups } = match x.pattern.memo() {
         Some(_) => ReductionPlan::new(x.pattern, reduction)?,
-        None => ReductionPlan::of(x.pattern, reduction, meeting)?,
+        None => ReductionPlan::of(x.pattern, reduction, group_rule)?,
     };
     let extents = each_extent(&pattern, reduction, unstored.extents)?;
     let values = fold_groups(op, &groups, x.values, &UnstoredByGroup { extents: extents.as_deref(), ..*unstored });
@@ -65,9 +65,9 @@ fn fold_faster<T: Element, F: Fold<T>>(
     op: F,
     reduction: &Reduction,
     &UnstoredByGroup { ref unstored, extents }: &UnstoredByGroup<'_, T>,
-    meeting: &GroupRule<'_>,
+    group_rule: &GroupRule<'_>,
 ) -> Result<Option<(AnyPattern, Vec<F::Out>)>> {
-    let coords = match meeting {
+    let coords = match group_rule {
         GroupRule::Lanes(offsets) => {
             let reduce = |first: usize, offsets: &[usize], results: &mut [F::Out]| {
                 op.lanes(offsets, x.values, unstored, results).map_err(|refusal| {
@@ -219,10 +219,10 @@ pub(crate) fn at_entries_of<G: Element>(
         if pattern.memo().is_some() {
             of_cells(ReductionPlan::new(pattern, &reduction)?)?
         } else {
-            let meeting = GroupRule::new(pattern, &reduction)?;
-            match spread_by_lookup(pattern, upstream, &reduction, &meeting, of)? {
+            let group_rule = GroupRule::new(pattern, &reduction)?;
+            match spread_by_lookup(pattern, upstream, &reduction, &group_rule, of)? {
                 Some(values) => values,
-                None => of_cells(ReductionPlan::of(pattern, &reduction, meeting)?)?,
+                None => of_cells(ReductionPlan::of(pattern, &reduction, group_rule)?)?,
             }
         }
     })
@@ -233,12 +233,12 @@ fn spread_by_lookup<G: Element>(
     pattern: &AnyPattern,
     upstream: &ErasedOperand<'_, G>,
     reduction: &Reduction,
-    meeting: &GroupRule<'_>,
+    group_rule: &GroupRule<'_>,
     of: fn(G) -> G,
 ) -> Allocated<Option<Vec<G>>> {
-    let questions = if let GroupRule::Lanes(offsets) = meeting { offsets.len() } else { pattern.nnz() };
+    let questions = if let GroupRule::Lanes(offsets) = group_rule { offsets.len() } else { pattern.nnz() };
     let Some(lookup) = upstream.lookup(questions)? else { return Ok(None) };
-    match meeting {
+    match group_rule {
         GroupRule::Lanes(offsets) => spread_lanes(offsets, 1, |lane| of(lookup.get(lane))),
         GroupRule::Coords(coords) => {
             spread_looked_up(&lookup, &slices(coords), reduction.kept_lengths(), pattern.nnz(), of)

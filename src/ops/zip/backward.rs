@@ -18,7 +18,7 @@ use crate::ops::operand::{ErasedOperand, Operand};
 use crate::ops::reduce::check_upstream;
 use crate::pattern::AnyPattern;
 use crate::plan::broadcast_match::{BroadcastMatch, occurrences, repeated_count};
-use crate::plan::broadcast_union::United;
+use crate::plan::broadcast_union::BroadcastUnion;
 use crate::plan::overlap::OverlapPlan;
 
 /// Returns the shape of the result; rejects an upstream gradient of another shape.
@@ -206,7 +206,7 @@ fn summed_in_pieces<O: Element, A: Element, B: Element, T: Float>(
     if count > 0 {
         // A lookup may walk all entries of an operand, so a chunk has at least as many positions.
         let most = PIECE.max(a.entry_count()).max(b.entry_count()).min(count as usize);
-        United::new(&pattern, &pattern, shape)?.pieces(most, &mut |at, numbers| {
+        BroadcastUnion::new(&pattern, &pattern, shape)?.pieces(most, &mut |at, numbers| {
             let received = receive(at, numbers)?;
             totals.add_visited(|add| numbers.iter().copied().for_each(add), &received);
             Ok(())

@@ -26,7 +26,7 @@ use crate::pattern::AnyPattern;
 use crate::plan::broadcast_match::{
     BroadcastMatch, CommonEntries, first_unstored, is_full, is_whole_full, repeated_count, whole_lengths,
 };
-use crate::plan::broadcast_union::United;
+use crate::plan::broadcast_union::BroadcastUnion;
 use crate::tensor::Tensor;
 use crate::tensor::erased::{Erased, SparseRef};
 
@@ -42,26 +42,26 @@ struct BroadcastPatterns<'a> {
     x: &'a AnyPattern,
     y: &'a AnyPattern,
     shape: &'a Shape,
-    wholes: Wholes<'a>,
+    wholes: WholeShapes<'a>,
     /// The number of bytes that both operands hold.
     held_bytes: usize,
 }
 
 /// The lengths of the whole operands that two operands are chunks of, and the shape that the wholes are broadcast to.
-pub(super) struct Wholes<'a> {
+pub(super) struct WholeShapes<'a> {
     pub(super) left: &'a [usize],
     pub(super) right: &'a [usize],
     pub(super) shape: Shape,
 }
 
-impl<'a> Wholes<'a> {
+impl<'a> WholeShapes<'a> {
     /// Returns the lengths of the whole operands, from these and from the operands themselves, which are broadcast to
     /// `shape`.
     pub(super) fn of([left, right]: [&'a [usize]; 2], own: [&'a [usize]; 2], shape: &Shape) -> Self {
         // Chunks that user code combines with other operands are described by their own shapes.
         match broadcast_shape(left, right) {
-            Ok(whole) if [left, right] != own => Wholes { left, right, shape: whole },
-            _ => Wholes { left: own[0], right: own[1], shape: shape.clone() },
+            Ok(whole) if [left, right] != own => WholeShapes { left, right, shape: whole },
+            _ => WholeShapes { left: own[0], right: own[1], shape: shape.clone() },
         }
     }
 }
@@ -191,10 +191,10 @@ impl<'a> BroadcastPatterns<'a> {
     }
 
     /// Returns the positions at which either operand has an entry, and their number.
-    fn united(&self, value_bytes: usize) -> Result<(United<'_>, usize)> {
+    fn united(&self, value_bytes: usize) -> Result<(BroadcastUnion<'_>, usize)> {
         // The counting walk visits at most twice this number of positions.
         self.admit(repeated_count(self.x, self.shape).max(repeated_count(self.y, self.shape)), value_bytes)?;
-        let united = United::new(self.x, self.y, self.shape)?;
+        let united = BroadcastUnion::new(self.x, self.y, self.shape)?;
         let count = united.count()?;
         self.admit(count, value_bytes)?;
         Ok((united, count as usize))
@@ -214,7 +214,7 @@ impl<'a> BroadcastPatterns<'a> {
         };
         let (own, small) = self.sides(side);
         let own = repeated(own, self.shape, self.limit())?;
-        let kept = BroadcastMatch::new(small, &own)?.met()?;
+        let kept = BroadcastMatch::new(small, &own)?.matched()?;
         let origin = kept.entries.map_or(Origin::Own, Origin::List);
         Ok(ZipPlan::of(kept.pattern, side, origin, Origin::Repeated))
     }
@@ -255,7 +255,7 @@ impl<'a, A: Element, B: Element> Broadcast<'a, A, B> {
     /// Returns `None` if neither operand is repeated.
     pub(super) fn new(x: SparseRef<'a, A>, y: SparseRef<'a, B>, shape: &'a Shape) -> Option<Self> {
         let wholes =
-            Wholes::of([whole_lengths(x.pattern()), whole_lengths(y.pattern())], [x.shape(), y.shape()], shape);
+            WholeShapes::of([whole_lengths(x.pattern()), whole_lengths(y.pattern())], [x.shape(), y.shape()], shape);
         let held_bytes = x.stored_bytes().saturating_add(y.stored_bytes());
         let patterns = BroadcastPatterns { x: x.pattern(), y: y.pattern(), shape, wholes, held_bytes };
         (patterns.is_left_repeated() || patterns.is_right_repeated()).then_some(Broadcast { x, y, patterns })

@@ -5,7 +5,7 @@
 
 use ndarray::{ArrayD, ArrayViewD, Dimension, IxDyn, arr0};
 
-use super::repeated::Wholes;
+use super::repeated::WholeShapes;
 use super::sparse::{self, fill_of, text, unstored};
 use super::sparse_pair;
 use super::{broadcast_shape, dense, is_repeated, refused, to_dense};
@@ -68,7 +68,7 @@ fn with_array<T: Element, Z: Zip<T, T>>(
     let (tensor, counts_unstored, array) = (x.sparse(), x.counts_unstored, &y.array.view());
     let shape = broadcast_shape(tensor.shape(), array.shape())?;
     let lengths = [whole_lengths(tensor.pattern()), y.whole_lengths()];
-    let wholes = Wholes::of(lengths, [tensor.shape(), array.shape()], &shape);
+    let wholes = WholeShapes::of(lengths, [tensor.shape(), array.shape()], &shape);
     let [is_left_repeated, is_right_repeated] = [wholes.left, wholes.right].map(|own| is_repeated(own, &wholes.shape));
     let is_single = |lengths: &[usize]| lengths.iter().all(|&length| length == 1);
     if let (true, true, Some(&number)) = (is_right_repeated, is_single(wholes.right), array.first()) {

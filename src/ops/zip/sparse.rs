@@ -206,7 +206,7 @@ pub(super) fn of_array<A: Element, B: Element, Z: Zip<A, B>>(
     let wide = in_shape(x, shape)?;
     let tensor = wide.sparse();
     let once = once_on_each(array.view(), 0..array.ndim());
-    let cells = Cells::new(&once, tensor.pattern())?;
+    let cells = BroadcastCells::new(&once, tensor.pattern())?;
     let own = own_fill(tensor.fill()).unwrap_or(Z::Out::ZERO);
     let fill = match implicit {
         Some(implicit) => cells.fill(op.name(), &|element| op.apply(implicit, element))?.unwrap_or(own),
@@ -220,7 +220,7 @@ pub(super) fn of_array<A: Element, B: Element, Z: Zip<A, B>>(
 }
 
 /// The elements of an array that is combined with a sparse tensor. The positions that meet one element are a cell.
-struct Cells<'a, T: Clone> {
+struct BroadcastCells<'a, T: Clone> {
     elements: Cow<'a, [T]>,
     grid: BroadcastGrid<'a>,
 }
@@ -232,14 +232,14 @@ struct BroadcastGrid<'a> {
     pattern: &'a AnyPattern,
 }
 
-impl<'a, T: Element> Cells<'a, T> {
+impl<'a, T: Element> BroadcastCells<'a, T> {
     /// Returns the cells of an array that can be broadcast to the shape of the pattern.
     fn new(array: &'a ArrayViewD<'_, T>, pattern: &'a AnyPattern) -> Result<Self> {
         let elements = match array.as_slice() {
             Some(elements) => Cow::Borrowed(elements),
             None => Cow::Owned(alloc::collect(array.iter().copied())?),
         };
-        Ok(Cells { elements, grid: BroadcastGrid::new(array.shape(), pattern) })
+        Ok(BroadcastCells { elements, grid: BroadcastGrid::new(array.shape(), pattern) })
     }
 
     /// Returns the value of all unstored positions; `of` computes it from the element of their cell. Returns `None` if
