@@ -177,18 +177,18 @@ struct Named {
 
 /// An error of a worker.
 #[derive(Debug)]
-struct OfWorker(Url, DataFusionError);
+struct WorkerError(Url, DataFusionError);
 
 /// The beginning of an error message that names a worker.
 const OF_WORKER: &str = "worker http";
 
-impl fmt::Display for OfWorker {
+impl fmt::Display for WorkerError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "worker {}: {}", self.0.as_str().trim_end_matches('/'), self.1.find_root().message())
     }
 }
 
-impl std::error::Error for OfWorker {
+impl std::error::Error for WorkerError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         Some(&self.1)
     }
@@ -199,7 +199,7 @@ impl std::error::Error for OfWorker {
 fn named(url: &Url, error: DataFusionError) -> DataFusionError {
     match error.message().contains(OF_WORKER) {
         true => error,
-        false => DataFusionError::External(Box::new(OfWorker(url.clone(), error))),
+        false => DataFusionError::External(Box::new(WorkerError(url.clone(), error))),
     }
 }
 

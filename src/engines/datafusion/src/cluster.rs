@@ -23,14 +23,14 @@ use url::Url;
 
 use crate::access::{Access, Channels, Shared as Connections, Token, waiting};
 use crate::codec::{Codec, PARTS};
-use crate::engine::{Failure, Patience, Runs, engine, entries, session};
+use crate::engine::{Failure, RetryLimits, Runner, engine, entries, session};
 use crate::fold::Seen;
-use crate::map::{Asks, Shared};
+use crate::map::{PlanQuery, Shared};
+use crate::region::Reason;
 use crate::remote::{QueryMessage, STEP, VERSION};
 use crate::run::{self, Answer};
 use crate::runtimes::Runtimes;
 use crate::spill::Folder;
-use crate::which::Reason;
 use crate::worker::{ANOTHER_TOKEN, NO_TOKEN, QUERY, hex};
 
 /// The bytes that the description of a query for workers may take.
@@ -185,9 +185,9 @@ impl Cluster {
         let state = builder
             .with_runtime_env(runtime)
             .with_distributed_desired_task_count_handler(tasks)
-            .with_distributed_worker_resolver(Living(workers))
+            .with_distributed_worker_resolver(LiveWorkers(workers))
             .with_distributed_channel_resolver(Connections(Arc::clone(channels)))
-            .with_distributed_user_codec(Codec(Shared::new(Arc::clone(query) as Arc<dyn Asks>)))
+            .with_distributed_user_codec(Codec(Shared::new(Arc::clone(query) as Arc<dyn PlanQuery>)))
             .with_distributed_passthrough_headers(query_headers(query)?)?
             .with_distributed_worker_connection_buffer_budget_bytes(waiting)?
             .with_distributed_max_tasks_per_stage(tasks)?
@@ -198,7 +198,7 @@ impl Cluster {
 
     /// Runs an attempt until the deadline. The attempt runs on computing threads, so that a busy thread cannot delay
     /// the deadline.
-    async fn within(&self, asking: Asking, until: Option<Instant>, computing: &Handle) -> Found {
+    async fn within(&self, asking: Attempt, until: Option<Instant>, computing: &Handle) -> Found {
         let late = self.late(asking.channels.anew(), until);
         let cluster = self.clone();
         let attempt = computing.spawn(async move { cluster.attempt(&asking).await });
@@ -224,12 +224,12 @@ impl Cluster {
     }
 
     /// Runs the query on the workers that answer.
-    async fn attempt(&self, asking: &Asking) -> Found {
-        let Asking { query, expected, channels, folder } = asking;
+    async fn attempt(&self, asking: &Attempt) -> Found {
+        let Attempt { query, expected, channels, folder } = asking;
         let living = self.living(channels).await?;
         let context = self.context(query, living, channels, folder)?;
         let table = entries(query, self.parts(), self.memory);
-        match run::ask(&context, query, table, *expected).await {
+        match run::run_query(&context, query, table, *expected).await {
             Ok(answer) => Ok(answer),
             Err(error) => Err(match of_worker(error) {
                 Failure::Again(cause) => {
@@ -262,18 +262,18 @@ impl Cluster {
 
     /// Checks which workers answer within the time `soon`.
     async fn workers(&self, channels: &Arc<Channels>, soon: Duration) -> Workers {
-        let ask = |url: &Url| channels.answering().spawn(answers(Arc::clone(channels), url.clone(), soon));
-        let asked: Vec<_> = self.workers.iter().map(ask).collect();
+        let check_worker = |url: &Url| channels.answering().spawn(answers(Arc::clone(channels), url.clone(), soon));
+        let check: Vec<_> = self.workers.iter().map(check_worker).collect();
         let mut workers = Workers::default();
-        for (url, asked) in self.workers.iter().zip(asked) {
-            match asked.await.unwrap_or_else(|error| Err(Silence::None(error.to_string()))) {
+        for (url, check) in self.workers.iter().zip(check) {
+            match check.await.unwrap_or_else(|error| Err(NoAnswer::None(error.to_string()))) {
                 Ok(()) => workers.living.push(url.clone()),
-                Err(Silence::Late) => {
+                Err(NoAnswer::Late) => {
                     workers.are_late = true;
                     workers.silent.push(format!("{url}: no answer"));
                 }
-                Err(Silence::None(why)) => workers.silent.push(format!("{url}: {why}")),
-                Err(Silence::Refused(why)) => workers.refused.push(format!("{url}: {why}")),
+                Err(NoAnswer::None(why)) => workers.silent.push(format!("{url}: {why}")),
+                Err(NoAnswer::Refused(why)) => workers.refused.push(format!("{url}: {why}")),
             }
         }
         workers
@@ -296,7 +296,7 @@ struct Workers {
 type Found = std::result::Result<Answer, Failure>;
 
 /// The query of an attempt, with its connections and its folder.
-struct Asking {
+struct Attempt {
     query: Arc<Query>,
     expected: Seen,
     channels: Arc<Channels>,
@@ -304,7 +304,7 @@ struct Asking {
 }
 
 /// The reason for a missing answer.
-enum Silence {
+enum NoAnswer {
     /// No answer has arrived yet.
     Late,
     None(String),
@@ -313,28 +313,28 @@ enum Silence {
 
 /// Returns the headers that describe a query to workers.
 fn query_headers(query: &Query) -> std::result::Result<HeaderMap, Failure> {
-    let asked = QueryMessage::of(query).map_err(Failure::Final)?;
-    let value = HeaderValue::try_from(hex(&asked.encode_to_vec()));
+    let message = QueryMessage::of(query).map_err(Failure::Final)?;
+    let value = HeaderValue::try_from(hex(&message.encode_to_vec()));
     let value = value.map_err(|error| Failure::Again(error.to_string()))?;
     Ok(HeaderMap::from_iter([(http::HeaderName::from_static(QUERY), value)]))
 }
 
 /// Checks that a worker answers within the time `soon`, and has the same version.
-async fn answers(channels: Arc<Channels>, url: Url, soon: Duration) -> std::result::Result<(), Silence> {
-    let asked = async {
+async fn answers(channels: Arc<Channels>, url: Url, soon: Duration) -> std::result::Result<(), NoAnswer> {
+    let request = async {
         let mut worker = Connections(channels).get_worker_client_for_url(&url).await?;
         worker.get_worker_info(GetWorkerInfoRequest {}).await
     };
-    match tokio::time::timeout(soon, asked).await {
+    match tokio::time::timeout(soon, request).await {
         Ok(Ok(info)) if info.version == VERSION => Ok(()),
-        Ok(Ok(info)) => Err(Silence::None(format!("its version is {:?}, not {VERSION}", info.version))),
+        Ok(Ok(info)) => Err(NoAnswer::None(format!("its version is {:?}, not {VERSION}", info.version))),
         Ok(Err(error)) => Err(reason(&error)),
-        Err(_) => Err(Silence::Late),
+        Err(_) => Err(NoAnswer::Late),
     }
 }
 
 /// Returns the innermost cause of an error.
-fn reason(error: &DataFusionError) -> Silence {
+fn reason(error: &DataFusionError) -> NoAnswer {
     let (mut error, mut is_refused): (&dyn std::error::Error, _) = (error, false);
     while let Some(inner) = error.source() {
         error = inner;
@@ -344,9 +344,9 @@ fn reason(error: &DataFusionError) -> Silence {
     let why = error.to_string();
     let is_late = ["timed out", "deadline has elapsed"].iter().any(|late| why.contains(late));
     match is_refused || is_refusal(&why) {
-        true => Silence::Refused(why),
-        false if is_late => Silence::Late,
-        false => Silence::None(why),
+        true => NoAnswer::Refused(why),
+        false if is_late => NoAnswer::Late,
+        false => NoAnswer::None(why),
     }
 }
 
@@ -377,15 +377,15 @@ fn of_worker(error: DataFusionError) -> Failure {
 }
 
 /// The workers that answered.
-struct Living(Vec<Url>);
+struct LiveWorkers(Vec<Url>);
 
-impl WorkerResolver for Living {
+impl WorkerResolver for LiveWorkers {
     fn get_urls(&self) -> std::result::Result<Vec<Url>, DataFusionError> {
         Ok(self.0.clone())
     }
 }
 
-impl Runs for Cluster {
+impl Runner for Cluster {
     const NAME: &'static str = "cluster";
 
     fn memory(&self) -> u64 {
@@ -393,26 +393,26 @@ impl Runs for Cluster {
     }
 
     fn takes(&self, query: &Query) -> std::result::Result<(), Reason> {
-        let asked = QueryMessage::of(query).map_err(|error| Reason(error.to_string()))?;
+        let message = QueryMessage::of(query).map_err(|error| Reason(error.to_string()))?;
         if query.sides().iter().map(|side| side.bytes().len()).sum::<usize>() > MAX_OPERAND_BYTES {
             return Err(Reason(format!("its operands in memory take more than {MAX_OPERAND_BYTES} bytes")));
         }
-        match asked.encoded_len() <= MAX_DESCRIPTION {
+        match message.encoded_len() <= MAX_DESCRIPTION {
             true => Ok(()),
             false => Err(Reason("the textual form of its steps is too long for workers".into())),
         }
     }
 
-    fn silence_note(&self) -> String {
+    fn description(&self) -> String {
         format!("on {} workers in {} parts each", self.workers.len(), self.parts())
     }
 
-    fn patience(&self) -> Patience {
+    fn retry_limits(&self) -> RetryLimits {
         let pause = (self.deadline / 64).clamp(Duration::from_millis(50), Duration::from_secs(1));
-        Patience { attempts: self.attempts, until: Instant::now().checked_add(self.deadline), pause }
+        RetryLimits { attempts: self.attempts, until: Instant::now().checked_add(self.deadline), pause }
     }
 
-    fn ask(&self, query: &Arc<Query>, expected: Seen, until: Option<Instant>) -> Found {
+    fn run_query(&self, query: &Arc<Query>, expected: Seen, until: Option<Instant>) -> Found {
         for url in &self.workers {
             self.access.check(url).map_err(Failure::Never)?;
         }
@@ -420,7 +420,7 @@ impl Runs for Cluster {
             let runtimes = Runtimes::new(Some(2)).map_err(|error| Failure::Again(error.to_string()))?;
             let channels = Channels::new(self.access.clone(), self.silence(), runtimes.answering.handle().clone());
             let folder = Arc::new(Folder::new());
-            let asking = Asking { query: Arc::clone(query), expected, channels, folder: Arc::clone(&folder) };
+            let asking = Attempt { query: Arc::clone(query), expected, channels, folder: Arc::clone(&folder) };
             let found = runtimes.answering.block_on(self.within(asking, until, runtimes.computing.handle()));
             // Hanging connections are abandoned after this time.
             runtimes.close(Duration::from_millis(300));

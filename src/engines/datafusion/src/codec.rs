@@ -90,7 +90,7 @@ impl PhysicalExtensionCodec for Codec {
         _: &dyn PhysicalProtoConverterExtension,
     ) -> Result<()> {
         let scan = node.downcast_ref::<Scan>().ok_or_else(|| wrong("workers do not support this step"))?;
-        let (parts, memory, columns, is_checked) = scan.said();
+        let (parts, memory, columns, is_checked) = scan.settings();
         let parts = u32::try_from(parts).map_err(|_| wrong("there are too many parts"))?;
         let columns = columns.iter().map(|&column| column as u32).collect();
         let sides = scan.sides().iter().map(SideMessage::of).collect();

@@ -16,14 +16,14 @@ use lacuna::{Error, Result};
 
 use crate::census::FEW;
 use crate::fold::Seen;
-use crate::map::Asks;
+use crate::map::PlanQuery;
+use crate::region::{Reason, Region, region};
 use crate::run::{self, Answer};
 use crate::spill::Folder;
 use crate::table::Entries;
-use crate::which::{Reason, Region, region};
 
 /// Returns the approximate bytes of a group during a query: several copies of its accumulator.
-pub(crate) fn group_bytes(query: &dyn Asks) -> usize {
+pub(crate) fn group_bytes(query: &dyn PlanQuery) -> usize {
     let state = if query.order().is_some() { FEW * size_of::<u64>() } else { 0 };
     (2 << 10) + 4 * state
 }
@@ -131,14 +131,14 @@ impl From<DataFusionError> for Failure {
 }
 
 /// The limits on the attempts of a query.
-pub(crate) struct Patience {
+pub(crate) struct RetryLimits {
     pub(crate) attempts: u32,
     pub(crate) until: Option<Instant>,
     /// The pause before the second attempt; each further pause is twice as long.
     pub(crate) pause: Duration,
 }
 
-impl Patience {
+impl RetryLimits {
     /// Waits before the next attempt, after `done` attempts. Returns false if no attempt or no time is left.
     fn waits(&self, done: usize) -> bool {
         let pause = self.pause.saturating_mul(1 << (done - 1).min(16));
@@ -169,7 +169,7 @@ fn causes_told(causes: &[String]) -> String {
 }
 
 /// A place where DataFusion runs: this process, or workers.
-pub(crate) trait Runs {
+pub(crate) trait Runner {
     /// The name of the engine in errors.
     const NAME: &'static str;
 
@@ -183,12 +183,17 @@ pub(crate) trait Runs {
     fn description(&self) -> String;
 
     /// Returns the limits on the attempts of a query.
-    fn patience(&self) -> Patience;
+    fn retry_limits(&self) -> RetryLimits;
 
-    fn ask(&self, query: &Arc<Query>, expected: Seen, until: Option<Instant>) -> std::result::Result<Answer, Failure>;
+    fn run_query(
+        &self,
+        query: &Arc<Query>,
+        expected: Seen,
+        until: Option<Instant>,
+    ) -> std::result::Result<Answer, Failure>;
 }
 
-impl Runs for DataFusion {
+impl Runner for DataFusion {
     const NAME: &'static str = "datafusion";
 
     fn memory(&self) -> u64 {
@@ -203,18 +208,23 @@ impl Runs for DataFusion {
         format!("in {} parts", self.partitions)
     }
 
-    fn patience(&self) -> Patience {
-        Patience { attempts: self.attempts, until: None, pause: Duration::ZERO }
+    fn retry_limits(&self) -> RetryLimits {
+        RetryLimits { attempts: self.attempts, until: None, pause: Duration::ZERO }
     }
 
     /// Runs a query on DataFusion, on separate threads, because the caller may be a task of another runtime.
-    fn ask(&self, query: &Arc<Query>, expected: Seen, _: Option<Instant>) -> std::result::Result<Answer, Failure> {
+    fn run_query(
+        &self,
+        query: &Arc<Query>,
+        expected: Seen,
+        _: Option<Instant>,
+    ) -> std::result::Result<Answer, Failure> {
         let folder = Folder::new();
         let context = self.context(query, &folder)?;
         let table = entries(query, self.partitions, self.memory);
         let work = || {
             let threads = tokio::runtime::Builder::new_multi_thread().worker_threads(self.partitions).build()?;
-            threads.block_on(run::ask(&context, query, table, expected))
+            threads.block_on(run::run_query(&context, query, table, expected))
         };
         let found = thread::scope(|scope| scope.spawn(work).join());
         Ok(found.unwrap_or_else(|_| Err(DataFusionError::Internal("a thread panicked".into())))?)
@@ -224,11 +234,11 @@ impl Runs for DataFusion {
 const OTHERS: &str = "its answer was computed from other entries";
 
 /// Returns the value of a streaming reduction. An answer is accepted only if it covers all entries.
-fn value<R: Runs>(runs: &R, query: Query, expected: (u64, u64)) -> Result<ErasedValue> {
-    let (patience, query, (entries, hash)) = (runs.patience(), Arc::new(query), expected);
+fn value<R: Runner>(runs: &R, query: Query, expected: (u64, u64)) -> Result<ErasedValue> {
+    let (retry_limits, query, (entries, hash)) = (runs.retry_limits(), Arc::new(query), expected);
     let mut causes = Vec::new();
     let seen = loop {
-        let (cause, seen, is_last) = match runs.ask(&query, Seen { entries, hash }, patience.until) {
+        let (cause, seen, is_last) = match runs.run_query(&query, Seen { entries, hash }, retry_limits.until) {
             Ok(Answer::Value(value)) => return Ok(value),
             Ok(Answer::Of(of)) => (OTHERS.to_string(), Some((of.entries, of.hash)), false),
             Err(Failure::Final(error)) => return Err(error),
@@ -236,7 +246,7 @@ fn value<R: Runs>(runs: &R, query: Query, expected: (u64, u64)) -> Result<Erased
             Err(Failure::Again(cause)) => (cause, None, false),
         };
         causes.push(cause);
-        if is_last || !patience.waits(causes.len()) {
+        if is_last || !retry_limits.waits(causes.len()) {
             break seen;
         }
     };
@@ -245,7 +255,7 @@ fn value<R: Runs>(runs: &R, query: Query, expected: (u64, u64)) -> Result<Erased
 }
 
 /// Returns the regions that run on DataFusion, and the reasons for the other steps that a result needs.
-fn layout<R: Runs>(runs: &R, plan: &Plan, slots: &[Option<ErasedValue>]) -> (Vec<Region>, BTreeMap<usize, Reason>) {
+fn layout<R: Runner>(runs: &R, plan: &Plan, slots: &[Option<ErasedValue>]) -> (Vec<Region>, BTreeMap<usize, Reason>) {
     let (mut left, mut regions, mut refused) = (plan.results().to_vec(), BTreeMap::new(), BTreeMap::new());
     while let Some(at) = left.pop() {
         if slots[at].is_some() || regions.contains_key(&at) || refused.contains_key(&at) {
@@ -270,7 +280,7 @@ fn layout<R: Runs>(runs: &R, plan: &Plan, slots: &[Option<ErasedValue>]) -> (Vec
 }
 
 /// Rejects a file that is read into memory and exceeds the limit.
-fn check<R: Runs>(runs: &R, plan: &Plan, at: usize) -> Result<()> {
+fn check<R: Runner>(runs: &R, plan: &Plan, at: usize) -> Result<()> {
     let bytes = plan.view(at).source().map_or(0, |source| source.bytes());
     let instead = "raise the memory of the engine, or compute a reduction";
     match bytes <= runs.memory() {
@@ -300,12 +310,16 @@ fn of_lacuna(error: &DataFusionError) -> Option<Error> {
 }
 
 /// Returns the values of the results of a plan.
-pub(crate) fn values<R: Runs>(runs: &R, plan: &Plan, mut slots: Vec<Option<ErasedValue>>) -> Result<Vec<ErasedValue>> {
+pub(crate) fn values<R: Runner>(
+    runs: &R,
+    plan: &Plan,
+    mut slots: Vec<Option<ErasedValue>>,
+) -> Result<Vec<ErasedValue>> {
     let (regions, refused) = layout(runs, plan, &slots);
     refused.keys().try_for_each(|&at| check(runs, plan, at))?;
     for region in regions {
         let (fold, read, checks) = (region.fold, region.read(), region.checks);
-        let found = region.asked(plan, &mut slots).and_then(|query| {
+        let found = region.into_query(plan, &mut slots).and_then(|query| {
             let taken = runs.takes(&query);
             taken.map_err(|Reason(why)| Error::Argument { operation: "on", why })?;
             value(runs, query, checks)
@@ -321,9 +335,9 @@ pub(crate) fn values<R: Runs>(runs: &R, plan: &Plan, mut slots: Vec<Option<Erase
 }
 
 /// Describes the steps of a plan, and where they run.
-pub(crate) fn explain<R: Runs>(runs: &R, plan: &Plan, slots: &[Option<ErasedValue>]) -> String {
+pub(crate) fn explain<R: Runner>(runs: &R, plan: &Plan, slots: &[Option<ErasedValue>]) -> String {
     let (regions, refused) = layout(runs, plan, slots);
-    let (mut text, name, places) = (plan.description(), R::NAME, runs.description());
+    let (mut text, name, places) = (plan.to_text(), R::NAME, runs.description());
     for region in &regions {
         let (fold, read, axes) = (region.fold, region.read(), plan.view(region.fold).kept().unwrap_or_default());
         let order = region.query.as_ref().and_then(|query| query.order());
@@ -345,7 +359,7 @@ pub(crate) fn explain<R: Runs>(runs: &R, plan: &Plan, slots: &[Option<ErasedValu
     text
 }
 
-/// Implements the engine traits for a type that implements [`Runs`].
+/// Implements the engine traits for a type that implements [`Runner`].
 macro_rules! engine {
     ($engine:ty) => {
         impl lacuna::lazy::engine_api::Sealed for $engine {}
@@ -396,17 +410,22 @@ mod tests {
                 .map(|mut region| {
                     (self.1)(&mut region.checks);
                     let checks = region.checks;
-                    value(&self.0, region.asked(plan, &mut slots)?, checks)
+                    value(&self.0, region.into_query(plan, &mut slots)?, checks)
                 })
                 .collect()
         }
 
-        fn for_each_chunk(&self, _: &Plan, _: Vec<Option<ErasedValue>>, _: &mut dyn FnMut(&ErasedValue) -> Result<()>) -> Result<()> {
+        fn for_each_chunk(
+            &self,
+            _: &Plan,
+            _: Vec<Option<ErasedValue>>,
+            _: &mut dyn FnMut(&ErasedValue) -> Result<()>,
+        ) -> Result<()> {
             Ok(())
         }
 
         fn explain(&self, plan: &Plan, _: &[Option<ErasedValue>]) -> String {
-            plan.description()
+            plan.to_text()
         }
     }
 
@@ -424,21 +443,26 @@ mod tests {
             let context = SessionContext::new_with_config(config);
             let (mut regions, _) = layout(&DataFusion::in_process(), plan, &slots);
             let region = regions.remove(0);
-            let ((entries, hash), query) = (region.checks, Arc::new(region.asked(plan, &mut slots)?));
+            let ((entries, hash), query) = (region.checks, Arc::new(region.into_query(plan, &mut slots)?));
             let table = Entries::new(query.reader().clone(), Vec::new(), 2, 1 << 20);
             let threads = tokio::runtime::Builder::new_current_thread().build()?;
-            match threads.block_on(run::ask(&context, &query, table, Seen { entries, hash })) {
+            match threads.block_on(run::run_query(&context, &query, table, Seen { entries, hash })) {
                 Ok(Answer::Value(value)) => Ok(vec![value]),
                 _ => Ok(Vec::new()),
             }
         }
 
-        fn for_each_chunk(&self, _: &Plan, _: Vec<Option<ErasedValue>>, _: &mut dyn FnMut(&ErasedValue) -> Result<()>) -> Result<()> {
+        fn for_each_chunk(
+            &self,
+            _: &Plan,
+            _: Vec<Option<ErasedValue>>,
+            _: &mut dyn FnMut(&ErasedValue) -> Result<()>,
+        ) -> Result<()> {
             Ok(())
         }
 
         fn explain(&self, plan: &Plan, _: &[Option<ErasedValue>]) -> String {
-            plan.description()
+            plan.to_text()
         }
     }
 
@@ -455,9 +479,9 @@ mod tests {
     }
 
     /// Fails with the given failures, one per attempt.
-    struct Fails(Patience, std::sync::Mutex<Vec<Failure>>);
+    struct Fails(RetryLimits, std::sync::Mutex<Vec<Failure>>);
 
-    impl Runs for Fails {
+    impl Runner for Fails {
         const NAME: &'static str = "fails";
 
         fn memory(&self) -> u64 {
@@ -472,23 +496,23 @@ mod tests {
             String::new()
         }
 
-        fn patience(&self) -> Patience {
-            let Patience { attempts, until, pause } = self.0;
-            Patience { attempts, until, pause }
+        fn retry_limits(&self) -> RetryLimits {
+            let RetryLimits { attempts, until, pause } = self.0;
+            RetryLimits { attempts, until, pause }
         }
 
-        fn ask(&self, _: &Arc<Query>, _: Seen, _: Option<Instant>) -> std::result::Result<Answer, Failure> {
+        fn run_query(&self, _: &Arc<Query>, _: Seen, _: Option<Instant>) -> std::result::Result<Answer, Failure> {
             self.1.lock().map_or(Err(Failure::Never("poisoned".into())), |mut failures| Err(failures.remove(0)))
         }
     }
 
     /// Returns the number of attempts, and the reported cause.
-    fn failed(patience: Patience, failures: Vec<Failure>) -> Result<(u32, String)> {
+    fn failed(retry_limits: RetryLimits, failures: Vec<Failure>) -> Result<(u32, String)> {
         let path = std::env::temp_dir().join(format!("lacuna-datafusion-fails-{}.parquet", std::process::id()));
         write(&path, &CooTensor::new([2], vec![vec![1]], vec![3.0], 0.0)?, &WriteOptions::default())?;
         let lazy = scan::<f64, u32>(&path, &ReadOptions::default())?;
-        let fails = Fails(patience, std::sync::Mutex::new(failures));
-        let found = lazy.sum(0).on(Asks(fails)).collect();
+        let fails = Fails(retry_limits, std::sync::Mutex::new(failures));
+        let found = lazy.sum(0).on(FailingEngine(fails)).collect();
         std::fs::remove_file(&path)?;
         match found {
             Err(Error::Engine { attempts, cause, .. }) => Ok((attempts, cause)),
@@ -497,28 +521,33 @@ mod tests {
     }
 
     /// An engine that runs on [`Fails`].
-    struct Asks(Fails);
+    struct FailingEngine(Fails);
 
-    impl Sealed for Asks {}
+    impl Sealed for FailingEngine {}
 
-    impl Engine for Asks {
+    impl Engine for FailingEngine {
         fn values(&self, plan: &Plan, slots: Vec<Option<ErasedValue>>) -> Result<Vec<ErasedValue>> {
             values(&self.0, plan, slots)
         }
 
-        fn for_each_chunk(&self, _: &Plan, _: Vec<Option<ErasedValue>>, _: &mut dyn FnMut(&ErasedValue) -> Result<()>) -> Result<()> {
+        fn for_each_chunk(
+            &self,
+            _: &Plan,
+            _: Vec<Option<ErasedValue>>,
+            _: &mut dyn FnMut(&ErasedValue) -> Result<()>,
+        ) -> Result<()> {
             Ok(())
         }
 
         fn explain(&self, plan: &Plan, _: &[Option<ErasedValue>]) -> String {
-            plan.description()
+            plan.to_text()
         }
     }
 
     #[test]
     fn the_cause_of_each_attempt_is_told() -> Result<()> {
         let again = |why: &str| Failure::Again(why.into());
-        let of = |attempts| Patience { attempts, until: None, pause: Duration::ZERO };
+        let of = |attempts| RetryLimits { attempts, until: None, pause: Duration::ZERO };
         assert_eq!(failed(of(1), vec![again("a")])?, (1, "a".into()));
         let description = "attempt 1: a; attempts 2 to 3: b; attempt 4: c";
         assert_eq!(failed(of(4), vec![again("a"), again("b"), again("b"), again("c")])?, (4, description.into()));
@@ -532,11 +561,11 @@ mod tests {
     fn attempts_back_off() -> Result<()> {
         let again = || vec![Failure::Again("a".into()), Failure::Again("a".into()), Failure::Again("a".into())];
         let (start, pause) = (Instant::now(), Duration::from_millis(20));
-        assert_eq!(failed(Patience { attempts: 3, until: None, pause }, again())?.0, 3);
+        assert_eq!(failed(RetryLimits { attempts: 3, until: None, pause }, again())?.0, 3);
         assert!(start.elapsed() >= 3 * pause, "{:?}", start.elapsed());
         let until = Instant::now().checked_add(Duration::from_secs(60));
-        assert_eq!(failed(Patience { attempts: 3, until, pause: Duration::from_secs(61) }, again())?.0, 1);
-        assert_eq!(failed(Patience { attempts: 3, until: Some(start), pause: Duration::ZERO }, again())?.0, 1);
+        assert_eq!(failed(RetryLimits { attempts: 3, until, pause: Duration::from_secs(61) }, again())?.0, 1);
+        assert_eq!(failed(RetryLimits { attempts: 3, until: Some(start), pause: Duration::ZERO }, again())?.0, 1);
         Ok(())
     }
 

@@ -156,7 +156,8 @@ impl Groups {
         let Some(order) = self.query.query.order() else { return Ok(bytes) };
         let (seen, state) = Seen::of_group(&bytes)?;
         let unstored = self.query.query.extent().saturating_sub(seen.entries.into());
-        let answer = median::answer(unstored, order, state).ok_or_else(|| broken("the bytes are not an accumulator"))?;
+        let answer =
+            median::answer(unstored, order, state).ok_or_else(|| broken("the bytes are not an accumulator"))?;
         Ok([&bytes[..bytes.len() - state.len()], &answer].concat())
     }
 

@@ -54,13 +54,13 @@ mod engine;
 mod fold;
 mod map;
 mod median;
+mod region;
 mod remote;
 mod roots;
 mod run;
 mod runtimes;
 mod spill;
 mod table;
-mod which;
 mod worker;
 
 pub use cluster::Cluster;

@@ -9,14 +9,14 @@ use datafusion::arrow::datatypes::DataType;
 use datafusion::common::cast::as_fixed_size_binary_array;
 use datafusion::common::{DataFusionError, Result};
 use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility};
-use lacuna::lazy::engine_api::{Partial, Query, RankSearch, Reader, Side, QueryText};
+use lacuna::lazy::engine_api::{Partial, Query, QueryText, RankSearch, Reader, Side};
 use lacuna::{DType, Number};
 
 use crate::census::Counts;
 use crate::table::{bytes_type, external};
 
 /// The query of a plan: in the process that has the graph, or on a worker that has a description.
-pub(crate) trait Asks: Send + Sync {
+pub(crate) trait PlanQuery: Send + Sync {
     fn reader(&self) -> &Reader;
 
     /// Returns the axes that the reduction keeps.
@@ -54,7 +54,7 @@ pub(crate) trait Asks: Send + Sync {
     }
 }
 
-impl Asks for Query {
+impl PlanQuery for Query {
     fn reader(&self) -> &Reader {
         self.reader()
     }
@@ -99,11 +99,11 @@ impl Asks for Query {
 /// A query that functions share. Two are equal only if they are the same query.
 #[derive(Clone)]
 pub(crate) struct Shared {
-    pub(crate) query: Arc<dyn Asks>,
+    pub(crate) query: Arc<dyn PlanQuery>,
 }
 
 impl Shared {
-    pub(crate) fn new(query: Arc<dyn Asks>) -> Self {
+    pub(crate) fn new(query: Arc<dyn PlanQuery>) -> Self {
         Shared { query }
     }
 

@@ -6,10 +6,10 @@
 use std::collections::BTreeMap;
 
 use datafusion::common::{DataFusionError, Result, exec_datafusion_err};
-use lacuna::lazy::engine_api::{Found, FillKey, RankSearch};
+use lacuna::lazy::engine_api::{FillKey, Found, RankSearch};
 
-use crate::bin::{Bits, Looks};
-use crate::census::{Beside, Census, Saved, Stands};
+use crate::bin::{Bits, PrefixSearch};
+use crate::census::{Census, FillComparison, FillOrder, Saved};
 use crate::run::{Bin, Passes};
 
 /// The bits of a key that a pass adds.
@@ -33,7 +33,7 @@ struct Target {
 }
 
 /// The searched prefixes of keys, by the coordinates of a group.
-pub(crate) type Wanted = BTreeMap<Vec<u64>, Vec<u64>>;
+pub(crate) type Prefixes = BTreeMap<Vec<u64>, Vec<u64>>;
 
 /// Returns the keys of the two numbers in the middle of each group; `None` if the group does not have a median.
 pub(crate) async fn keys(
@@ -73,9 +73,9 @@ pub(crate) fn answer(unstored: u128, order: &dyn RankSearch, state: &[u8]) -> Op
     let span = Span::of(unstored, order, &saved.census);
     let middle = match span.zip(saved.keys()) {
         Some((span, keys)) => {
-            let beside = Beside::new(order);
+            let comparison = FillComparison::new(order);
             let keys: Vec<u64> = keys.collect();
-            let below = keys.iter().filter(|&&key| beside.stands(key) == Stands::Below).count();
+            let below = keys.iter().filter(|&&key| comparison.compare(key) == FillOrder::Below).count();
             Some(span.middle(order, keys).filter(|_| below as u64 == saved.census.below)?)
         }
         None => None,
@@ -88,13 +88,13 @@ struct Span {
     start: u128,
     end: u128,
     numbers: u128,
-    level: u64,
+    fill_key: u64,
 }
 
 impl Span {
     /// Returns the span of a group with `unstored` unstored positions; `None` if the group does not have a median.
     fn of(unstored: u128, order: &dyn RankSearch, census: &Census) -> Option<Span> {
-        let (fill_count, level) = match order.fill_key() {
+        let (fill_count, fill_key) = match order.fill_key() {
             FillKey::Number(first, _) => (unstored, first),
             FillKey::Nan if unstored > 0 && !order.skips_nan() => return None,
             FillKey::Nan | FillKey::Absent => (0, 0),
@@ -103,13 +103,13 @@ impl Span {
             return None;
         }
         let start = u128::from(census.below);
-        let end = (start + u128::from(census.level)).saturating_add(fill_count);
+        let end = (start + u128::from(census.equal)).saturating_add(fill_count);
         let numbers = end.saturating_add(census.above.into());
-        (numbers > 0).then_some(Span { start, end, numbers, level })
+        (numbers > 0).then_some(Span { start, end, numbers, fill_key })
     }
 
     /// Returns the ranks of the middle among the numbers below and above the fill; `None` if the middle is the fill.
-    fn apart(&self, order: &dyn RankSearch) -> [Option<u128>; 2] {
+    fn others(&self, order: &dyn RankSearch) -> [Option<u128>; 2] {
         order.ranks(self.numbers).map(|rank| match rank {
             rank if rank < self.start => Some(rank),
             rank if rank < self.end => None,
@@ -119,8 +119,8 @@ impl Span {
 
     /// Returns the keys in the middle, given all keys below and above the fill; `None` if keys are missing.
     fn middle(&self, order: &dyn RankSearch, mut keys: Vec<u64>) -> Option<[u64; 2]> {
-        let mut middle = [self.level; 2];
-        for (rank, key) in self.apart(order).into_iter().zip(&mut middle) {
+        let mut middle = [self.fill_key; 2];
+        for (rank, key) in self.others(order).into_iter().zip(&mut middle) {
             if let Some(rank) = rank {
                 let at = usize::try_from(rank).ok().filter(|&at| at < keys.len())?;
                 *key = *keys.select_nth_unstable(at).1;
@@ -132,31 +132,31 @@ impl Span {
     /// Returns the key of the fill for both numbers in the middle. Numbers other than the fill become targets, whose
     /// keys replace the returned keys.
     fn targets(&self, order: &dyn RankSearch, census: &Census, group: usize, targets: &mut Vec<Target>) -> [u64; 2] {
-        for (which, rank) in self.apart(order).into_iter().enumerate() {
-            let target = |rank| Target { group, which, rank: rank as u64, prefix: 0, count: census.apart() };
+        for (which, rank) in self.others(order).into_iter().enumerate() {
+            let target = |rank| Target { group, which, rank: rank as u64, prefix: 0, count: census.others() };
             targets.extend(rank.map(target));
         }
-        [self.level; 2]
+        [self.fill_key; 2]
     }
 }
 
 /// Finds more bits of each key. Targets are in the order of their groups.
 async fn narrow(passes: &Passes<'_>, found: &[Found], targets: &mut [Target], bits: Bits) -> Result<()> {
-    let mut wanted = Wanted::new();
+    let mut prefixes = Prefixes::new();
     for Target { group, prefix, .. } in &*targets {
-        let of_group = wanted.entry(found[*group].coords.clone()).or_default();
+        let of_group = prefixes.entry(found[*group].coords.clone()).or_default();
         if !of_group.contains(prefix) {
             of_group.push(*prefix);
         }
     }
-    let looks = Looks { wanted, bits };
+    let search = PrefixSearch { groups: prefixes, bits };
     let mut groups = targets.chunk_by_mut(|one, other| one.group == other.group);
     let mut take = |coords: &[u64], bins: &[Bin]| {
         let of_group = groups.next().filter(|targets| found[targets[0].group].coords == coords);
         let of_group = of_group.ok_or_else(|| missing("a pass found other groups than expected"))?;
         of_group.iter_mut().try_for_each(|target| within(bins, bits, target))
     };
-    passes.bins(&looks, &mut take).await?;
+    passes.bins(&search, &mut take).await?;
     groups.next().map_or(Ok(()), |_| Err(missing("a pass found no values of a group")))
 }
 

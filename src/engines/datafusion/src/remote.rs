@@ -6,10 +6,12 @@ use datafusion::common::{DataFusionError, Result, exec_datafusion_err};
 use lacuna::dynamic::AnyTensor;
 use lacuna::eval::Program;
 use lacuna::io::{ReadOptions, scan};
-use lacuna::lazy::engine_api::{Folding, ErasedValue, Reducer, Partial, RankSearch, Reader, QueryText, piece, side_name, value_bytes};
+use lacuna::lazy::engine_api::{
+    ErasedValue, Folding, Partial, QueryText, RankSearch, Reader, Reducer, piece, side_name, value_bytes,
+};
 use lacuna::{CooTensor, DType, Number, dispatch, dispatch_dtype};
 
-use crate::map::Asks;
+use crate::map::PlanQuery;
 
 /// The beginning of the error message for a step before a reduction that no worker computes.
 pub(crate) const STEP: &str = "lacuna refuses a step: ";
@@ -92,18 +94,18 @@ impl FileMessage {
     }
 
     /// Describes the first difference from the requested file, if any.
-    fn unlike(&self, asked: &FileMessage) -> Option<String> {
+    fn unlike(&self, expected: &FileMessage) -> Option<String> {
         let hash = |file: &FileMessage| format!("{:016x}", file.hash);
         let facts = [
-            ("shape", format!("{:?}", self.shape), format!("{:?}", asked.shape)),
-            ("element type", self.dtype.clone(), asked.dtype.clone()),
-            ("fill", self.fill.clone(), asked.fill.clone()),
-            ("number of entries", self.entries.to_string(), asked.entries.to_string()),
-            ("sum of the hashes of all entries", hash(self), hash(asked)),
+            ("shape", format!("{:?}", self.shape), format!("{:?}", expected.shape)),
+            ("element type", self.dtype.clone(), expected.dtype.clone()),
+            ("fill", self.fill.clone(), expected.fill.clone()),
+            ("number of entries", self.entries.to_string(), expected.entries.to_string()),
+            ("sum of the hashes of all entries", hash(self), hash(expected)),
         ];
-        let unlike = facts.into_iter().find(|(_, own, asked)| own != asked);
-        let text = unlike.map(|(what, own, asked)| format!("its {what} is {own}, not {asked}"));
-        text.or_else(|| (self != asked).then(|| "its description differs".into()))
+        let unlike = facts.into_iter().find(|(_, own, expected)| own != expected);
+        let text = unlike.map(|(what, own, expected)| format!("its {what} is {own}, not {expected}"));
+        text.or_else(|| (self != expected).then(|| "its description differs".into()))
     }
 }
 
@@ -118,8 +120,9 @@ fn in_words((dtype, fill): (DType, Number)) -> String {
 
 impl QueryMessage {
     /// Returns the description of a query.
-    pub(crate) fn of(query: &dyn Asks) -> lacuna::Result<Self> {
-        let QueryText { dtype, chain, sides, fold: Folding { name, is_stored, order }, has_unstored } = query.text()?;
+    pub(crate) fn of(query: &dyn PlanQuery) -> lacuna::Result<Self> {
+        let QueryText { dtype, chain, sides, fold: Folding { name, is_stored, order }, has_unstored } =
+            query.to_text()?;
         let reader = query.reader();
         let path = full(reader.path().ok_or_else(|| refused("the source is not a file"))?)?;
         // A missing file is reported before any worker is contacted.
@@ -143,8 +146,8 @@ impl QueryMessage {
 
     /// Describes the first difference of a file from the requested file, if any.
     fn unlike(&self, reader: &Reader) -> lacuna::Result<Option<String>> {
-        let asked = self.file.as_ref().ok_or_else(|| refused("the contents of the file are not described"))?;
-        Ok(FileMessage::of(reader)?.unlike(asked))
+        let expected = self.file.as_ref().ok_or_else(|| refused("the contents of the file are not described"))?;
+        Ok(FileMessage::of(reader)?.unlike(expected))
     }
 }
 
@@ -183,30 +186,30 @@ fn step(error: impl std::fmt::Display) -> lacuna::Error {
 
 impl Remote {
     /// Opens the file at `path`. Another version, another file or another fill after the steps is an error.
-    pub(crate) fn open(asked: &QueryMessage, path: &Path) -> Result<Self> {
-        if asked.version != VERSION {
+    pub(crate) fn open(message: &QueryMessage, path: &Path) -> Result<Self> {
+        if message.version != VERSION {
             return Err(wrong("this worker has another version; start the version of the engine"));
         }
-        let dtype = DType::from_name(&asked.dtype).ok_or_else(|| wrong("unknown element type"))?;
+        let dtype = DType::from_name(&message.dtype).ok_or_else(|| wrong("unknown element type"))?;
         let reader = reader(dtype, path).map_err(|error| wrong(&error.to_string()))?;
-        if let Some(what) = asked.unlike(&reader).map_err(|error| wrong(&error.to_string()))? {
+        if let Some(what) = message.unlike(&reader).map_err(|error| wrong(&error.to_string()))? {
             return Err(wrong(&format!("the file is not the requested file, or has changed: {what}")));
         }
-        let kept: Vec<usize> = asked.kept.iter().map(|&axis| axis as usize).collect();
+        let kept: Vec<usize> = message.kept.iter().map(|&axis| axis as usize).collect();
         if kept.iter().any(|&axis| axis >= reader.shape().rank()) {
             return Err(wrong("unknown axis"));
         }
-        let order = u8::try_from(asked.order).map_err(|_| wrong("unknown norm"))?;
-        let fold = Folding { name: asked.fold.clone(), is_stored: asked.is_stored, order };
+        let order = u8::try_from(message.order).map_err(|_| wrong("unknown norm"))?;
+        let fold = Folding { name: message.fold.clone(), is_stored: message.is_stored, order };
         let side = |side: &SideMessage| Some((DType::from_name(&side.dtype)?, side.fill.clone()));
-        let sides = asked.sides.iter().map(side).collect::<Option<Vec<_>>>();
+        let sides = message.sides.iter().map(side).collect::<Option<Vec<_>>>();
         let sides = sides.ok_or_else(|| wrong("unknown element type"))?;
-        let text = QueryText { dtype, chain: asked.chain.clone(), sides, fold, has_unstored: asked.has_unstored };
+        let text = QueryText { dtype, chain: message.chain.clone(), sides, fold, has_unstored: message.has_unstored };
         let query = Remote::new(text, reader, kept)?;
-        let (own, asked) = (in_words(query.mapped), &asked.mapped);
-        match own == *asked {
+        let (own, message) = (in_words(query.mapped), &message.mapped);
+        match own == *message {
             true => Ok(query),
-            false => Err(wrong(&format!("the steps result in the fill {own} on this worker, not {asked}"))),
+            false => Err(wrong(&format!("the steps result in the fill {own} on this worker, not {message}"))),
         }
     }
 
@@ -224,7 +227,7 @@ impl Remote {
     }
 }
 
-impl Asks for Remote {
+impl PlanQuery for Remote {
     fn reader(&self) -> &Reader {
         &self.reader
     }
@@ -263,7 +266,7 @@ impl Asks for Remote {
         self.reducer.order()
     }
 
-    fn text(&self) -> lacuna::Result<QueryText> {
+    fn to_text(&self) -> lacuna::Result<QueryText> {
         Ok(self.text.clone())
     }
 }
@@ -340,7 +343,7 @@ mod tests {
     use lacuna::lazy::{Engine, Lazy};
 
     use super::*;
-    use crate::which::region;
+    use crate::region::region;
 
     /// An engine that records the description of a query for workers.
     struct Overhears(Mutex<Option<QueryMessage>>);
@@ -350,7 +353,7 @@ mod tests {
     impl Engine for &Overhears {
         fn values(&self, plan: &Plan, mut slots: Vec<Option<ErasedValue>>) -> lacuna::Result<Vec<ErasedValue>> {
             let region = region(plan, plan.results()[0], &slots).unwrap_or_else(|why| panic!("{why:?}"));
-            *self.0.lock().expect("a lock") = Some(QueryMessage::of(&region.asked(plan, &mut slots)?)?);
+            *self.0.lock().expect("a lock") = Some(QueryMessage::of(&region.into_query(plan, &mut slots)?)?);
             Err(refused("it is only listened to"))
         }
 
@@ -364,7 +367,7 @@ mod tests {
         }
 
         fn explain(&self, plan: &Plan, _: &[Option<ErasedValue>]) -> String {
-            plan.text()
+            plan.to_text()
         }
     }
 
@@ -377,29 +380,32 @@ mod tests {
         let lazy: Lazy<CooTensor<f64>> = scan(&path, &ReadOptions::default())?;
         let overhears = Overhears(Mutex::new(None));
         let _ = (lazy + 1.0).sum(0).on(&overhears).collect();
-        let asked = overhears.0.into_inner().expect("a lock").expect("a query");
-        assert!(Remote::open(&asked, &path).is_ok());
+        let message = overhears.0.into_inner().expect("a lock").expect("a query");
+        assert!(Remote::open(&message, &path).is_ok());
         type Change = fn(&mut QueryMessage);
         let of_file: [(Change, &str); 6] = [
-            (|asked| asked.file = None, "the contents of the file are not described"),
-            (|asked| asked.file.iter_mut().for_each(|file| file.shape[1] = 4), "its shape is [2, 3], not [2, 4]"),
-            (|asked| asked.file.iter_mut().for_each(|file| file.fill = "7.0".into()), "its fill is 0.0, not 7.0"),
-            (|asked| asked.file.iter_mut().for_each(|file| file.entries = 3), "its number of entries is 2, not 3"),
-            (|asked| asked.file.iter_mut().for_each(|file| file.hash ^= 1), "its sum of the hashes of all entries is"),
-            (|asked| asked.file.iter_mut().for_each(|file| file.checksum.clear()), "its description differs"),
+            (|message| message.file = None, "the contents of the file are not described"),
+            (|message| message.file.iter_mut().for_each(|file| file.shape[1] = 4), "its shape is [2, 3], not [2, 4]"),
+            (|message| message.file.iter_mut().for_each(|file| file.fill = "7.0".into()), "its fill is 0.0, not 7.0"),
+            (|message| message.file.iter_mut().for_each(|file| file.entries = 3), "its number of entries is 2, not 3"),
+            (
+                |message| message.file.iter_mut().for_each(|file| file.hash ^= 1),
+                "its sum of the hashes of all entries is",
+            ),
+            (|message| message.file.iter_mut().for_each(|file| file.checksum.clear()), "its description differs"),
         ];
         let of_query: [(Change, &str); 5] = [
-            (|asked| asked.version.push('1'), "this worker has another version"),
-            (|asked| asked.chain = asked.chain.take().map(|text| text.replace('1', "2")), "lacuna"),
+            (|message| message.version.push('1'), "this worker has another version"),
+            (|message| message.chain = message.chain.take().map(|text| text.replace('1', "2")), "lacuna"),
             (
-                |asked| asked.mapped = "float64 2.0".into(),
+                |message| message.mapped = "float64 2.0".into(),
                 "the steps result in the fill float64 1.0 on this worker, not",
             ),
-            (|asked| asked.dtype = "float32".into(), "input \"x\" must be float64"),
-            (|asked| asked.kept = vec![2], "unknown axis"),
+            (|message| message.dtype = "float32".into(), "input \"x\" must be float64"),
+            (|message| message.kept = vec![2], "unknown axis"),
         ];
         for (change, text) in of_file.into_iter().chain(of_query) {
-            let mut other = asked.clone();
+            let mut other = message.clone();
             change(&mut other);
             let found = Remote::open(&other, &path).map(|_| ()).map_err(|error| error.to_string());
             assert!(found.as_ref().is_err_and(|why| why.contains(text)), "{text}: {found:?}");

@@ -10,11 +10,11 @@ use datafusion::functions_aggregate::sum::sum;
 use datafusion::logical_expr::{AggregateUDF, ScalarUDF};
 use datafusion::prelude::{DataFrame, Expr, SessionContext, col, lit, when};
 use futures::TryStreamExt;
-use lacuna::lazy::engine_api::{Found, ErasedValue, Query};
+use lacuna::lazy::engine_api::{ErasedValue, Found, Query};
 
-use crate::bin::{BinOf, Looks};
+use crate::bin::{BinFunction, PrefixSearch};
 use crate::fold::{Fold, Seen};
-use crate::map::{Asks, Map, Shared};
+use crate::map::{Map, PlanQuery, Shared};
 use crate::median;
 use crate::table::{Entries, HASH, VALUE, axis_name, external, side_column};
 
@@ -39,7 +39,7 @@ pub(crate) struct Bin {
 }
 
 /// A function of the coordinates of a group and its bins.
-type OfGroup<'a> = dyn FnMut(&[u64], &[Bin]) -> Result<()> + Send + 'a;
+type VisitGroup<'a> = dyn FnMut(&[u64], &[Bin]) -> Result<()> + Send + 'a;
 
 /// The data that all passes of a query read, and the entries that each pass must cover.
 pub(crate) struct Passes<'a> {
@@ -50,13 +50,13 @@ pub(crate) struct Passes<'a> {
 }
 
 /// Returns the value of a query, if the answer covers the expected entries.
-pub(crate) async fn ask(
+pub(crate) async fn run_query(
     context: &SessionContext,
     whole: &Arc<Query>,
     entries: Entries,
     expected: Seen,
 ) -> Result<Answer> {
-    let mut passes = Passes { context, query: Shared::new(Arc::clone(whole) as Arc<dyn Asks>), entries, expected };
+    let mut passes = Passes { context, query: Shared::new(Arc::clone(whole) as Arc<dyn PlanQuery>), entries, expected };
     let (found, seen) = passes.census().await?;
     match seen == expected {
         true => passes.value(whole, &found).await.map(Answer::Value),
@@ -108,8 +108,8 @@ impl Passes<'_> {
 
     /// Passes the counts of searched bins to `take`, group by group, both in order. The counts are valid only if this
     /// returns `Ok`: then all entries were read, including entries in no bin.
-    pub(crate) async fn bins(&self, looks: &Looks, take: &mut OfGroup<'_>) -> Result<()> {
-        let mut batches = self.binned(looks)?.execute_stream().await?;
+    pub(crate) async fn bins(&self, search: &PrefixSearch, take: &mut VisitGroup<'_>) -> Result<()> {
+        let mut batches = self.binned(search)?.execute_stream().await?;
         let (mut all, mut group, mut of_group) = (Seen::default(), None, Vec::new());
         while let Some(batch) = batches.try_next().await? {
             for row in 0..batch.num_rows() {
@@ -131,10 +131,10 @@ impl Passes<'_> {
     }
 
     /// Plans the number of entries and the sum of their hashes, per bin and for all entries in no bin.
-    fn binned(&self, looks: &Looks) -> Result<DataFrame> {
+    fn binned(&self, search: &PrefixSearch) -> Result<DataFrame> {
         let (query, kept) = (&self.query, keys(&self.query));
-        let takes = [kept.clone(), vec![value(query), lit(looks.to_scalar())]].concat();
-        let bin = ScalarUDF::from(BinOf::new(query.clone())).call(takes).alias(BIN);
+        let takes = [kept.clone(), vec![value(query), lit(search.to_scalar())]].concat();
+        let bin = ScalarUDF::from(BinFunction::new(query.clone())).call(takes).alias(BIN);
         let binned = self.table()?.select([kept.clone(), vec![bin, col(HASH)]].concat())?;
         // Entries in no bin become one row for all groups, because there may be many groups.
         let coordinate = |&axis: &usize| {
@@ -210,7 +210,7 @@ mod tests {
     use lacuna::lazy::{Engine, Lazy};
 
     use super::*;
-    use crate::which::region;
+    use crate::region::region;
 
     /// Writes other bytes to the file between the census and the passes of a median, and changes the hash of all
     /// entries.
@@ -221,8 +221,8 @@ mod tests {
     impl Engine for Meanwhile<'_> {
         fn values(&self, plan: &Plan, mut slots: Vec<Option<ErasedValue>>) -> lacuna::Result<Vec<ErasedValue>> {
             let region = region(plan, plan.results()[0], &slots).unwrap_or_else(|why| panic!("{why:?}"));
-            let ((entries, hash), whole) = (region.checks, Arc::new(region.asked(plan, &mut slots)?));
-            let (expected, query) = (Seen { entries, hash }, Shared::new(Arc::clone(&whole) as Arc<dyn Asks>));
+            let ((entries, hash), whole) = (region.checks, Arc::new(region.into_query(plan, &mut slots)?));
+            let (expected, query) = (Seen { entries, hash }, Shared::new(Arc::clone(&whole) as Arc<dyn PlanQuery>));
             let context = &SessionContext::new_with_config(SessionConfig::new().with_target_partitions(2));
             let entries = Entries::new(whole.reader().clone(), Vec::new(), 2, 1 << 20);
             let mut passes = Passes { context, query, entries, expected };
@@ -247,7 +247,7 @@ mod tests {
         }
 
         fn explain(&self, plan: &Plan, _: &[Option<ErasedValue>]) -> String {
-            plan.coordinate()
+            plan.to_text()
         }
     }
 

@@ -31,7 +31,7 @@ use tower::Service;
 use tower::layer::layer_fn;
 
 use crate::access::{Access, Channels, Shared as Connections, Token, waiting};
-use crate::bin::BinOf;
+use crate::bin::BinFunction;
 use crate::codec::{Codec, PARTS};
 use crate::engine::{group_bytes, runtime};
 use crate::fold::Fold;
@@ -110,11 +110,11 @@ impl Sessions {
     fn query(&self, headers: &HeaderMap) -> Result<Shared> {
         let header = headers.get(QUERY).ok_or_else(|| wrong("the query is missing"))?;
         let bytes = unhex(header.as_bytes()).ok_or_else(|| wrong("the query is not in hexadecimal digits"))?;
-        let asked = QueryMessage::decode(&bytes[..]).map_err(|_| wrong("the bytes are not a query"))?;
-        let path = self.roots.find(Path::new(&asked.path));
-        let path =
-            path.ok_or_else(|| wrong(&format!("there is no {:?} below the root folders of this worker", asked.path)))?;
-        Ok(Shared::new(Arc::new(Remote::open(&asked, &path)?)))
+        let message = QueryMessage::decode(&bytes[..]).map_err(|_| wrong("the bytes are not a query"))?;
+        let path = self.roots.find(Path::new(&message.path));
+        let path = path
+            .ok_or_else(|| wrong(&format!("there is no {:?} below the root folders of this worker", message.path)))?;
+        Ok(Shared::new(Arc::new(Remote::open(&message, &path)?)))
     }
 }
 
@@ -134,18 +134,18 @@ impl WorkerSessionBuilder for Sessions {
         // The memory that each sort reserves. The default may exceed a small memory limit.
         let kept = &mut config.options_mut().execution.sort_spill_reservation_bytes;
         *kept = (*kept).min(self.memory / 8 / SHARES);
-        let functions = [ScalarUDF::from(BinOf::new(query.clone())), ScalarUDF::from(Map::new(query.clone()))];
+        let functions = [ScalarUDF::from(BinFunction::new(query.clone())), ScalarUDF::from(Map::new(query.clone()))];
         builder.scalar_functions().get_or_insert_default().extend(functions.map(Arc::new));
         let fold = Arc::new(AggregateUDF::from(Fold::new(query.clone())));
         builder.aggregate_functions().get_or_insert_default().push(fold);
         let builder = builder.with_distributed_user_codec(Codec(query));
         let builder = builder.with_distributed_channel_resolver(Connections(Arc::clone(&self.channels)));
-        Ok(builder.with_distributed_worker_plan_rewrite_handler(known).build())
+        Ok(builder.with_distributed_worker_plan_rewrite_handler(check_plan).build())
     }
 }
 
 /// Rejects a plan with unknown steps or too many partitions.
-fn known(event: WorkerPlanRewriteEvent<'_>) -> Result<WorkerPlanRewriteEventResponse> {
+fn check_plan(event: WorkerPlanRewriteEvent<'_>) -> Result<WorkerPlanRewriteEventResponse> {
     event.plan.apply(|step: &Arc<dyn ExecutionPlan>| {
         let (name, parts) = (step.name(), step.properties().output_partitioning().partition_count());
         match STEPS.contains(&name) && parts <= PARTS as usize {
@@ -248,19 +248,19 @@ pub async fn serve(
     let computing = place.computing.clone();
     let mut server = server
         .layer(InterceptorLayer::new(move |request: Request<()>| admitted(token.as_ref(), request)))
-        .layer(layer_fn(move |inner| Apart { inner, computing: computing.clone() }));
+        .layer(layer_fn(move |inner| SplitService { inner, computing: computing.clone() }));
     let served = server.add_service(worker.into_worker_server()).serve_with_incoming_shutdown(incoming, stop).await;
     served.map_err(|error| error.to_string())
 }
 
 /// A service that answers health checks on answering threads, and other requests on computing threads.
 #[derive(Clone)]
-struct Apart<S> {
+struct SplitService<S> {
     inner: S,
     computing: Handle,
 }
 
-impl<S> Service<http::Request<Body>> for Apart<S>
+impl<S> Service<http::Request<Body>> for SplitService<S>
 where
     S: Service<http::Request<Body>, Response = http::Response<Body>, Error = Infallible>,
     S::Future: Send + 'static,
@@ -326,7 +326,7 @@ mod tests {
     fn a_plan_of_other_steps_is_refused() {
         let empty: Arc<dyn ExecutionPlan> = Arc::new(EmptyExec::new(Arc::new(Schema::empty())));
         let plan = Arc::new(CoalescePartitionsExec::new(empty));
-        let refused = known(WorkerPlanRewriteEvent { plan, session_config: &SessionConfig::new() });
+        let refused = check_plan(WorkerPlanRewriteEvent { plan, session_config: &SessionConfig::new() });
         assert!(refused.is_err_and(|error| error.to_string().contains("does not compute EmptyExec")));
     }
 
@@ -337,7 +337,7 @@ mod tests {
         let parted = |parts| RepartitionExec::try_new(Arc::clone(&one), Partitioning::RoundRobinBatch(parts));
         for (parts, said) in [(PARTS as usize, "EmptyExec"), (PARTS as usize + 1, "RepartitionExec")] {
             let plan = Arc::new(parted(parts)?);
-            let refused = known(WorkerPlanRewriteEvent { plan, session_config: &SessionConfig::new() });
+            let refused = check_plan(WorkerPlanRewriteEvent { plan, session_config: &SessionConfig::new() });
             assert!(refused.is_err_and(|error| error.to_string().contains(said)), "{parts}");
         }
         Ok(())

@@ -40,7 +40,7 @@ impl Region {
     }
 
     /// Returns the query. Repeated operands without a value are computed first.
-    pub(crate) fn asked(self, plan: &Plan, slots: &mut [Option<ErasedValue>]) -> Found<Query> {
+    pub(crate) fn into_query(self, plan: &Plan, slots: &mut [Option<ErasedValue>]) -> Found<Query> {
         if let Some(query) = self.query {
             return Ok(query);
         }
