@@ -161,13 +161,13 @@ mod tests {
     #[test]
     fn room_that_no_machine_has_is_an_error_and_keeps_what_is_there() {
         let count = usize::MAX / 8;
-        let refused = AllocError { bytes: u128::from(u64::MAX - 7) };
-        assert_eq!(with_capacity::<u64>(count), Err(refused));
-        assert_eq!(zeros::<u64>(count), Err(refused));
-        assert_eq!(copies(1u64, count), Err(refused));
-        let (mut items, refused) = (vec![7u64], AllocError { bytes: refused.bytes + 8 });
-        assert_eq!(reserve_exact(&mut items, count), Err(refused));
-        assert_eq!(reserve(&mut items, count), Err(refused));
+        let rejection = AllocError { bytes: u128::from(u64::MAX - 7) };
+        assert_eq!(with_capacity::<u64>(count), Err(rejection));
+        assert_eq!(zeros::<u64>(count), Err(rejection));
+        assert_eq!(copies(1u64, count), Err(rejection));
+        let (mut items, rejection) = (vec![7u64], AllocError { bytes: rejection.bytes + 8 });
+        assert_eq!(reserve_exact(&mut items, count), Err(rejection));
+        assert_eq!(reserve(&mut items, count), Err(rejection));
         assert_eq!(items, [7]);
         assert_eq!(collect([1, 2].iter()), Ok(vec![&1, &2]));
     }

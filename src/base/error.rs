@@ -681,8 +681,8 @@ pub enum Error {
 }
 
 impl From<AllocError> for Error {
-    fn from(refused: AllocError) -> Self {
-        Error::OutOfMemory { bytes: refused.bytes }
+    fn from(rejection: AllocError) -> Self {
+        Error::OutOfMemory { bytes: rejection.bytes }
     }
 }
 

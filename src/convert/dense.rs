@@ -322,10 +322,10 @@ mod tests {
     fn entries_of_a_broadcast_array_are_counted_against_what_is_repeated() {
         let one = arr0(1u8);
         assert_eq!(count_stored(&one.broadcast(1 << 27).unwrap(), 0, 7).unwrap(), 1 << 27);
-        let refused = count_stored(&one.broadcast((1 << 27) + 1).unwrap(), 0, 7).unwrap_err();
+        let rejection = count_stored(&one.broadcast((1 << 27) + 1).unwrap(), 0, 7).unwrap_err();
         assert!(
-            matches!(refused, crate::Error::TooLarge { bytes: 0x4000_0008, limit: 0x4000_0000, .. }),
-            "{refused:?}"
+            matches!(rejection, crate::Error::TooLarge { bytes: 0x4000_0008, limit: 0x4000_0000, .. }),
+            "{rejection:?}"
         );
     }
 

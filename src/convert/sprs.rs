@@ -84,7 +84,7 @@ fn matrix_shape<T: Element>(shape: &Shape, fill: T) -> Result<(usize, usize)> {
 }
 
 /// Converts the sprs error for a valid matrix: the length of an axis does not fit the index type.
-fn refusal(error: sprs::errors::StructureError) -> Error {
+fn rejection(error: sprs::errors::StructureError) -> Error {
     Error::NotRepresentable { format: TARGET, what: error.to_string(), instead: "use a wider index type" }
 }
 
@@ -106,7 +106,7 @@ where
 {
     let (pattern, values, _) = transposed.into_parts()?;
     let (_, offsets, rows) = pattern.into_parts()?;
-    CsMatI::try_new_csc(shape, offsets, rows, values).map_err(|(.., error)| refusal(error))
+    CsMatI::try_new_csc(shape, offsets, rows, values).map_err(|(.., error)| rejection(error))
 }
 
 impl<T: Element, I: Index> Triplets<T, I> {
@@ -318,7 +318,7 @@ impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
     {
         let size = matrix_shape(self.shape(), self.fill())?;
         let view = CsMatViewI::try_new(size, self.offsets(), self.columns(), self.values());
-        view.map_err(|(.., error)| refusal(error))
+        view.map_err(|(.., error)| rejection(error))
     }
 
     /// Converts the tensor to a sprs matrix stored by rows.
@@ -344,7 +344,7 @@ impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
         let size = matrix_shape(self.shape(), self.fill())?;
         let (pattern, values, _) = self.into_parts()?;
         let (_, offsets, columns) = pattern.into_parts()?;
-        CsMatI::try_new(size, offsets, columns, values).map_err(|(.., error)| refusal(error))
+        CsMatI::try_new(size, offsets, columns, values).map_err(|(.., error)| rejection(error))
     }
 
     /// Converts the tensor to a sprs matrix stored by columns (CSC).

@@ -179,10 +179,10 @@ macro_rules! by {
         let $x = &$view.floats($op.name)?;
         on_upstream!([OwnFloat] $upstream, $g => $view.found($body))
     }};
-    (@$found:ident $types:tt $refused:ident $from:ident, $op:expr, $x:ident => $body:expr) => {
+    (@$found:ident $types:tt $rejection:ident $from:ident, $op:expr, $x:ident => $body:expr) => {
         in_type!($types $from.view().dtype(), T => {
             $from.view().$found($from.read($crate::dynamic::routes::wide::<T>, |$x| $body))
-        }, else => Err($crate::dynamic::widen::$refused($op.name, $from.view())))
+        }, else => Err($crate::dynamic::widen::$rejection($op.name, $from.view())))
     };
 }
 

@@ -70,7 +70,7 @@ pub(crate) struct StreamInput<'a> {
 struct StreamValues<'a, T: Clone> {
     of: StreamInput<'a>,
     widen: Widen<T>,
-    refused: &'a Mutex<Option<Error>>,
+    rejection: &'a Mutex<Option<Error>>,
 }
 
 /// Returns the stored values of a tensor, or the elements of an array in row-major order.
@@ -92,12 +92,12 @@ impl<T: Element> StreamValues<'_, T> {
             take(&part, &values_of(&part)?);
             Ok(())
         };
-        let done = (self.of.parts)(entries, &mut |part| one(part).unwrap_or_else(|error| self.refuse(error)));
-        done.map_err(|error| self.refuse(error)).is_ok()
+        let done = (self.of.parts)(entries, &mut |part| one(part).unwrap_or_else(|error| self.reject(error)));
+        done.map_err(|error| self.reject(error)).is_ok()
     }
 
-    fn refuse(&self, error: Error) {
-        self.refused.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+    fn reject(&self, error: Error) {
+        self.rejection.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
     }
 }
 
@@ -146,12 +146,12 @@ impl<'a> ChunkedOperand<'a> {
         let ErasedOperand::Sparse(none) = widen(self.of.none.into())? else {
             return Err(unlike(self.op));
         };
-        let refused = Mutex::new(None);
-        let values = StreamValues { of: self.of, widen, refused: &refused };
+        let rejection = Mutex::new(None);
+        let values = StreamValues { of: self.of, widen, rejection: &rejection };
         let tensor = SparseCow::Borrowed(SparseRef::streamed(self.of.pattern, none.sparse()));
         let stream = Some(ValueStream { values: &values, states: None });
         let found = run(&SparseOperand { tensor, counts_unstored: !self.is_stored, stream }.into());
-        refused.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(found, Err)
+        rejection.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(found, Err)
     }
 }
 

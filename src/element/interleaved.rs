@@ -4,18 +4,18 @@ use std::array::from_fn;
 use std::ops::Range;
 
 /// The number of runs processed together.
-pub(crate) const ABREAST: usize = 8;
+pub(crate) const INTERLEAVED: usize = 8;
 /// The number of positions per run that are read without a bounds check.
 const BLOCK: usize = 16;
 
 /// The results of runs, and whether each result is known.
-pub(crate) type RunResults<U> = ([U; ABREAST], [bool; ABREAST]);
+pub(crate) type RunResults<U> = ([U; INTERLEAVED], [bool; INTERLEAVED]);
 
 /// Eight runs of values; missing runs have size 0.
 #[derive(Clone, Copy, Default)]
 pub struct Interleaved {
-    pub(crate) starts: [usize; ABREAST],
-    pub(crate) sizes: [usize; ABREAST],
+    pub(crate) starts: [usize; INTERLEAVED],
+    pub(crate) sizes: [usize; INTERLEAVED],
 }
 
 impl Interleaved {
@@ -32,13 +32,13 @@ impl Interleaved {
         &self,
         values: &[T],
         of: impl Fn(T) -> V,
-        blank: [V; ABREAST],
-        mut f: impl FnMut(usize, [V; ABREAST]),
+        blank: [V; INTERLEAVED],
+        mut f: impl FnMut(usize, [V; INTERLEAVED]),
     ) {
         let longest = self.sizes.iter().fold(0, |longest, &size| longest.max(size));
         for first in (0..longest).step_by(BLOCK) {
-            let copies: [[T; BLOCK]; ABREAST];
-            let blocks: [&[T; BLOCK]; ABREAST] = match self.blocks(values, first) {
+            let copies: [[T; BLOCK]; INTERLEAVED];
+            let blocks: [&[T; BLOCK]; INTERLEAVED] = match self.blocks(values, first) {
                 Some(blocks) => blocks,
                 None => {
                     copies = from_fn(|run| from_fn(|at| values[(self.starts[run] + first + at).min(values.len() - 1)]));
@@ -48,7 +48,7 @@ impl Interleaved {
             let places = 0..BLOCK.min(longest - first);
             for at in places {
                 let mut found = blank;
-                for run in 0..ABREAST {
+                for run in 0..INTERLEAVED {
                     let value = of(blocks[run][at]);
                     found[run] = if first + at < self.sizes[run] { value } else { blank[run] };
                 }
@@ -60,8 +60,8 @@ impl Interleaved {
     /// Returns a block of values per run from a position on, which may extend past the run; `None` if values end
     /// earlier.
     #[inline(always)]
-    fn blocks<'a, T>(&self, values: &'a [T], first: usize) -> Option<[&'a [T; BLOCK]; ABREAST]> {
-        let mut blocks = [values.first_chunk()?; ABREAST];
+    fn blocks<'a, T>(&self, values: &'a [T], first: usize) -> Option<[&'a [T; BLOCK]; INTERLEAVED]> {
+        let mut blocks = [values.first_chunk()?; INTERLEAVED];
         for (block, start) in blocks.iter_mut().zip(self.starts) {
             *block = values.get(start + first..)?.first_chunk()?;
         }

@@ -41,7 +41,7 @@ pub use arithmetic::{Bits, Numeric, Remainder};
 pub(crate) use arithmetic::{maximum, minimum, scaled, without_sign};
 pub(crate) use dot::{Dot, Term};
 pub(crate) use factor::ProductFactor;
-pub(crate) use interleaved::{ABREAST, Interleaved, RunResults};
+pub(crate) use interleaved::{INTERLEAVED, Interleaved, RunResults};
 pub use number::{DType, Number};
 pub(crate) use raw::{RawSlice, RawVec, by_raw};
 pub(crate) use slices::{Slices, max_magnitude};
@@ -282,7 +282,7 @@ pub trait Ring: Element {
     fn quick_spreads_of(
         values: &[Self],
         runs: &Interleaved,
-        counts: [u128; ABREAST],
+        counts: [u128; INTERLEAVED],
         ddof: u64,
         is_root: bool,
     ) -> RunResults<Self::Deviation> {

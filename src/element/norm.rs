@@ -78,7 +78,7 @@ impl<T: ExactInF64> Accumulator<T> for Magnitudes {
 /// The square of a value in the middle of the float range is the sum of two floats; other squares are added to digits.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Squares {
-    amid: FloatTotal,
+    medium: FloatTotal,
     /// A separate allocation, because few sums need it and it is large.
     rest: Option<Box<Products>>,
 }
@@ -105,12 +105,12 @@ impl Squares {
 
     /// Returns the square root of the sum, which is first rounded to the bits of an `f64`.
     pub(crate) fn root(&self) -> f64 {
-        let near = self.amid.over(1, FloatFormat::F64);
+        let near = self.medium.over(1, FloatFormat::F64);
         if self.rest.is_none() && near.is_finite() {
             return near.sqrt();
         }
         let mut digits = self.rest.as_deref().cloned().unwrap_or_else(Products::new);
-        digits.merge(&self.amid.digits());
+        digits.merge(&self.medium.digits());
         digits.root()
     }
 }
@@ -118,14 +118,14 @@ impl Squares {
 impl<T: ExactInF64> Accumulator<T> for Squares {
     fn add(&mut self, value: T) {
         match square(value.in_f64()) {
-            Some(square) => square.into_iter().for_each(|part| Accumulator::<f64>::add(&mut self.amid, part)),
+            Some(square) => square.into_iter().for_each(|part| Accumulator::<f64>::add(&mut self.medium, part)),
             None => self.add_rest(value.in_f64(), 1),
         }
     }
 
     fn add_times(&mut self, value: T, count: u128) {
         match square(value.in_f64()) {
-            Some(square) => square.into_iter().for_each(|part| self.amid.add_times(part, count)),
+            Some(square) => square.into_iter().for_each(|part| self.medium.add_times(part, count)),
             None => self.add_rest(value.in_f64(), count),
         }
     }
@@ -139,19 +139,19 @@ impl<T: ExactInF64> Accumulator<T> for Squares {
                     None => self.add_rest(value.in_f64(), 1),
                 }
             }
-            self.amid.add_slice(squares[..values.len()].as_flattened());
+            self.medium.add_slice(squares[..values.len()].as_flattened());
         }
     }
 
     fn merge(&mut self, other: &Self) {
-        Accumulator::<f64>::merge(&mut self.amid, &other.amid);
+        Accumulator::<f64>::merge(&mut self.medium, &other.medium);
         if let Some(other) = &other.rest {
             self.rest.get_or_insert_with(|| Box::new(Products::new())).merge(other);
         }
     }
 
     fn grown(&self) -> usize {
-        Accumulator::<f64>::grown(&self.amid) + if self.rest.is_some() { size_of::<Products>() } else { 0 }
+        Accumulator::<f64>::grown(&self.medium) + if self.rest.is_some() { size_of::<Products>() } else { 0 }
     }
 
     type Cell = Pair;
@@ -171,7 +171,7 @@ impl<T: ExactInF64> Accumulator<T> for Squares {
     }
 
     fn add_cell(&mut self, cell: Pair) {
-        Accumulator::<f64>::add_cell(&mut self.amid, cell);
+        Accumulator::<f64>::add_cell(&mut self.medium, cell);
     }
 }
 
@@ -188,15 +188,15 @@ impl Saved for Magnitudes {
 /// Only the values determine which squares have digits, so the bytes are canonical.
 impl Saved for Squares {
     fn save(&self, bytes: &mut Vec<u8>) {
-        self.amid.save(bytes);
+        self.medium.save(bytes);
         self.rest.is_some().save(bytes);
         self.rest.iter().for_each(|rest| rest.save(bytes));
     }
 
     fn load(bytes: &mut &[u8]) -> Option<Self> {
-        let amid = FloatTotal::load(bytes)?;
+        let medium = FloatTotal::load(bytes)?;
         let rest = if bool::load(bytes)? { Some(Box::new(Products::load(bytes)?)) } else { None };
-        Some(Squares { amid, rest })
+        Some(Squares { medium, rest })
     }
 }
 

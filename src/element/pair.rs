@@ -2,7 +2,7 @@
 
 use super::exact::FloatFormat;
 use super::in_f64::ExactInF64;
-use super::interleaved::{ABREAST, Interleaved, RunResults};
+use super::interleaved::{INTERLEAVED, Interleaved, RunResults};
 
 /// Returns the sum as the nearest float and its rounding error; if the sum is not finite, neither is the error.
 #[inline(always)]
@@ -58,9 +58,9 @@ fn divide(sum: f64, error: f64, lost: f64, count: f64) -> Quotient {
     let remainder = ((sum - product) - product_error) + error;
     // The remainder is rounded three times, and the correction twice. Each error is 2^-53 relative to at most 2^-50 of
     // the sum.
-    let (correction, doubt) = (remainder * inverse, quotient.abs() * 2f64.powi(-100) + 2.0 * lost * inverse);
-    let near = quotient + (correction - doubt);
-    let is_told = (is_amid(sum) | (sum == 0.0)) & (near == quotient + (correction + doubt));
+    let (correction, tolerance) = (remainder * inverse, quotient.abs() * 2f64.powi(-100) + 2.0 * lost * inverse);
+    let near = quotient + (correction - tolerance);
+    let is_told = (is_amid(sum) | (sum == 0.0)) & (near == quotient + (correction + tolerance));
     Quotient { near, is_told, is_exact: (remainder == 0.0) & (error == 0.0) & (lost == 0.0) }
 }
 
@@ -143,8 +143,8 @@ impl<const N: usize> PairSums<N> {
 
 /// The sum of each run, and the maximum loss.
 struct Sums {
-    pairs: PairSums<ABREAST>,
-    lost: [f64; ABREAST],
+    pairs: PairSums<INTERLEAVED>,
+    lost: [f64; INTERLEAVED],
 }
 
 impl Sums {
@@ -154,9 +154,9 @@ impl Sums {
         values: &[T],
         runs: &Interleaved,
         float: impl Fn(T) -> f64,
-        means: [f64; ABREAST],
+        means: [f64; INTERLEAVED],
     ) -> Self {
-        let (mut pairs, mut lost) = (PairSums::ZERO, [0.0; ABREAST]);
+        let (mut pairs, mut lost) = (PairSums::ZERO, [0.0; INTERLEAVED]);
         runs.for_each(
             values,
             float,
@@ -164,7 +164,7 @@ impl Sums {
             #[inline(always)]
             |_, mut values| {
                 if SQUARED {
-                    for run in 0..ABREAST {
+                    for run in 0..INTERLEAVED {
                         values[run] = (values[run] - means[run]) * (values[run] - means[run]);
                     }
                 }
@@ -177,8 +177,8 @@ impl Sums {
     /// Returns the pairs, and whether they hold the sums.
     #[inline(always)]
     fn known(&self) -> RunResults<Pair> {
-        let (mut found, mut are_held) = ([[0.0; 2]; ABREAST], [false; ABREAST]);
-        for run in 0..ABREAST {
+        let (mut found, mut are_held) = ([[0.0; 2]; INTERLEAVED], [false; INTERLEAVED]);
+        for run in 0..INTERLEAVED {
             found[run] = [self.pairs.high[run], self.pairs.low[run]];
             are_held[run] = self.lost[run] == 0.0;
         }
@@ -187,10 +187,11 @@ impl Sums {
 
     /// Returns the sums divided by counts.
     #[inline(always)]
-    fn over(&self, counts: &[f64; ABREAST]) -> Quotients {
+    fn over(&self, counts: &[f64; INTERLEAVED]) -> Quotients {
         let (PairSums { high, low }, lost) = (&self.pairs, &self.lost);
-        let mut quotients = Quotients { near: [0.0; ABREAST], are_told: [false; ABREAST], are_exact: [false; ABREAST] };
-        for run in 0..ABREAST {
+        let mut quotients =
+            Quotients { near: [0.0; INTERLEAVED], are_told: [false; INTERLEAVED], are_exact: [false; INTERLEAVED] };
+        for run in 0..INTERLEAVED {
             let (sum, error) = two_sum(high[run], low[run]);
             let quotient = divide(sum, error, lost[run], counts[run]);
             quotients.near[run] = quotient.near;
@@ -203,15 +204,15 @@ impl Sums {
 
 /// The quotients of eight runs.
 struct Quotients {
-    near: [f64; ABREAST],
-    are_told: [bool; ABREAST],
-    are_exact: [bool; ABREAST],
+    near: [f64; INTERLEAVED],
+    are_told: [bool; INTERLEAVED],
+    are_exact: [bool; INTERLEAVED],
 }
 
 /// Returns the sums of eight runs, and whether pairs hold them.
 #[inline(always)]
 pub(super) fn sums_of<T: Copy>(values: &[T], runs: &Interleaved, float: impl Fn(T) -> f64) -> RunResults<Pair> {
-    Sums::of::<T, false>(values, runs, float, [0.0; ABREAST]).known()
+    Sums::of::<T, false>(values, runs, float, [0.0; INTERLEAVED]).known()
 }
 
 /// Returns whether two floats hold the square of a value.
@@ -225,15 +226,15 @@ pub(super) fn has_square(value: f64) -> bool {
 /// Pairs may determine a sum without holding it.
 #[inline(always)]
 pub(super) fn squares_of<T: ExactInF64>(values: &[T], runs: &Interleaved) -> RunResults<Pair> {
-    let (mut pairs, mut lost) = (PairSums::ZERO, [0.0; ABREAST]);
+    let (mut pairs, mut lost) = (PairSums::ZERO, [0.0; INTERLEAVED]);
     runs.for_each(
         values,
         T::in_f64,
-        [0.0; ABREAST],
+        [0.0; INTERLEAVED],
         #[inline(always)]
         |_, values| {
-            let (mut squares, mut errors) = ([0.0; ABREAST], [0.0; ABREAST]);
-            for run in 0..ABREAST {
+            let (mut squares, mut errors) = ([0.0; INTERLEAVED], [0.0; INTERLEAVED]);
+            for run in 0..INTERLEAVED {
                 (squares[run], errors[run]) = two_product(values[run], values[run]);
                 lost[run] += if has_square(values[run]) { 0.0 } else { f64::INFINITY };
             }
@@ -241,14 +242,14 @@ pub(super) fn squares_of<T: ExactInF64>(values: &[T], runs: &Interleaved) -> Run
             pairs.add(&errors, &mut lost);
         },
     );
-    let (mut found, mut are_told) = ([[0.0; 2]; ABREAST], [false; ABREAST]);
-    for run in 0..ABREAST {
+    let (mut found, mut are_told) = ([[0.0; 2]; INTERLEAVED], [false; INTERLEAVED]);
+    for run in 0..INTERLEAVED {
         let (sum, error) = two_sum(pairs.high[run], pairs.low[run]);
         // The sum of the losses has a rounding error below its own value, and the error of the sum is rounded once
         // more.
-        let doubt = if lost[run] == 0.0 { 0.0 } else { 2.0 * lost[run] + sum * 2f64.powi(-100) };
-        let near = sum + (error - doubt);
-        (found[run][0], are_told[run]) = (near, near == sum + (error + doubt));
+        let tolerance = if lost[run] == 0.0 { 0.0 } else { 2.0 * lost[run] + sum * 2f64.powi(-100) };
+        let near = sum + (error - tolerance);
+        (found[run][0], are_told[run]) = (near, near == sum + (error + tolerance));
     }
     (found, are_told)
 }
@@ -261,22 +262,22 @@ pub(super) fn squares_of<T: ExactInF64>(values: &[T], runs: &Interleaved) -> Run
 pub(super) fn variances_of<T: ExactInF64>(
     values: &[T],
     runs: &Interleaved,
-    counts: &[u128; ABREAST],
+    counts: &[u128; INTERLEAVED],
     ddof: u64,
     kind: FloatFormat,
 ) -> RunResults<f64> {
-    let (mut whole, mut divisors) = ([0.0; ABREAST], [0.0; ABREAST]);
-    for run in 0..ABREAST {
+    let (mut whole, mut divisors) = ([0.0; INTERLEAVED], [0.0; INTERLEAVED]);
+    for run in 0..INTERLEAVED {
         (whole[run], divisors[run]) = (divisor(counts[run]), divisor(counts[run].saturating_sub(ddof.into())));
     }
     let Quotients { near: mut means, are_told, .. } =
-        Sums::of::<T, false>(values, runs, T::in_f64, [0.0; ABREAST]).over(&whole);
-    for run in 0..ABREAST {
+        Sums::of::<T, false>(values, runs, T::in_f64, [0.0; INTERLEAVED]).over(&whole);
+    for run in 0..INTERLEAVED {
         means[run] = if are_told[run] { means[run] } else { f64::NAN };
     }
     let mut squares = Sums::of::<T, true>(values, runs, T::in_f64, means);
-    let (mut products, mut errors) = ([0.0; ABREAST], [0.0; ABREAST]);
-    for run in 0..ABREAST {
+    let (mut products, mut errors) = ([0.0; INTERLEAVED], [0.0; INTERLEAVED]);
+    for run in 0..INTERLEAVED {
         let (square, zeros) = (means[run] * means[run], whole[run] - runs.sizes[run] as f64);
         let is_held = is_amid(square) | (means[run] == 0.0) | (zeros == 0.0);
         let (product, error) = two_product(square, zeros);
@@ -285,7 +286,7 @@ pub(super) fn variances_of<T: ExactInF64>(
     squares.pairs.add(&products, &mut squares.lost);
     squares.pairs.add(&errors, &mut squares.lost);
     let Quotients { near: mut found, mut are_told, are_exact } = squares.over(&divisors);
-    for run in 0..ABREAST {
+    for run in 0..INTERLEAVED {
         let rounded = kind.round(found[run], are_exact[run]);
         are_told[run] &= rounded.is_some();
         found[run] = rounded.unwrap_or(0.0);
@@ -347,9 +348,9 @@ mod tests {
                 if round % 3 == 0 { tie } else { f64::from_bits((1023 + spread) << 52 | bits >> 12) }
             };
             let values: Vec<f64> = (0..80).map(&mut value).collect();
-            let runs = Interleaved { starts: std::array::from_fn(|run| run * 10), sizes: [10; ABREAST] };
+            let runs = Interleaved { starts: std::array::from_fn(|run| run * 10), sizes: [10; INTERLEAVED] };
             let (found, are_told) = squares_of(&values, &runs);
-            for run in (0..ABREAST).filter(|&run| are_told[run]) {
+            for run in (0..INTERLEAVED).filter(|&run| are_told[run]) {
                 let mut exact = Exact::new();
                 let squares = values[runs.run(run)].iter().map(|&value| two_product(value, value));
                 squares.flat_map(|(square, error)| [square, error]).for_each(|part| exact.add(part));
@@ -361,8 +362,9 @@ mod tests {
         // The first row has a square out of range. The second row without its last value has a sum halfway between two
         // floats.
         for row in [&[1e200, 1.0][..], &[2f64.powi(27), 1.0, 1.0, 2f64.powi(-60)]] {
-            let (_, are_told) = squares_of(row, &Interleaved { starts: [0; ABREAST], sizes: [row.len(); ABREAST] });
-            assert_eq!(are_told, [false; ABREAST], "{row:?}");
+            let (_, are_told) =
+                squares_of(row, &Interleaved { starts: [0; INTERLEAVED], sizes: [row.len(); INTERLEAVED] });
+            assert_eq!(are_told, [false; INTERLEAVED], "{row:?}");
         }
     }
 

@@ -9,7 +9,7 @@ use super::accumulator_bytes::Saved;
 use super::exact::{Exact, FloatFormat, Products};
 use super::factor::Scaled;
 use super::in_f64::ExactInF64;
-use super::interleaved::{ABREAST, Interleaved, RunResults};
+use super::interleaved::{INTERLEAVED, Interleaved, RunResults};
 use super::pair::{self, Pair, PairSums, add_to_pair, is_amid, times, two_product, two_sum};
 use super::{Element, Float, Ring};
 use crate::base::machine::in_wide_vectors;
@@ -54,7 +54,7 @@ pub trait Accumulator<T>: Clone + Default + Send + Sync + Saved {
     where
         T: Copy,
     {
-        let mut cells = [Self::Cell::default(); ABREAST];
+        let mut cells = [Self::Cell::default(); INTERLEAVED];
         let add =
             |cell: &mut Self::Cell, run: &[T]| run.iter().fold(true, |held, &value| held & Self::add_to(cell, value));
         let are_held = from_fn(|run| add(&mut cells[run], &values[runs.run(run)]));
@@ -125,11 +125,11 @@ pub trait TotalResults<T: Ring>: Accumulator<T> {
     fn quick_spreads(
         _values: &[T],
         _runs: &Interleaved,
-        _counts: [u128; ABREAST],
+        _counts: [u128; INTERLEAVED],
         _ddof: u64,
         _is_root: bool,
     ) -> RunResults<T::Deviation> {
-        ([T::Deviation::ZERO; ABREAST], [false; ABREAST])
+        ([T::Deviation::ZERO; INTERLEAVED], [false; INTERLEAVED])
     }
 }
 
@@ -276,9 +276,9 @@ fn quickly_between(a: f64, b: f64, weight: f64, kind: FloatFormat) -> Option<f64
     let rest = sum_error + (product_error + difference_error * weight);
     let is_exact = [sum_error, product_error, difference_error] == [0.0; 3];
     // Each term of `rest` has an error of 2^-53 relative to a term of at most 2^-52 times the two values.
-    let doubt = if is_exact { 0.0 } else { (a.abs() + b.abs()) * 2f64.powi(-100) };
-    let near = sum + (rest - doubt);
-    if near == sum + (rest + doubt) { kind.round(near, is_exact) } else { None }
+    let tolerance = if is_exact { 0.0 } else { (a.abs() + b.abs()) * 2f64.powi(-100) };
+    let near = sum + (rest - tolerance);
+    if near == sum + (rest + tolerance) { kind.round(near, is_exact) } else { None }
 }
 
 /// Adds values to parallel sums and returns whether nothing was lost.
@@ -419,14 +419,14 @@ impl<T: Float> TotalResults<T> for FloatTotal {
     fn quick_spreads(
         values: &[T],
         runs: &Interleaved,
-        counts: [u128; ABREAST],
+        counts: [u128; INTERLEAVED],
         ddof: u64,
         is_root: bool,
     ) -> RunResults<T> {
         let kind = if is_root { FloatFormat::F64 } else { T::ROUNDING };
         let (variances, are_known) = pair::variances_of(values, runs, &counts, ddof, kind);
-        let mut found = [T::ZERO; ABREAST];
-        for run in 0..ABREAST {
+        let mut found = [T::ZERO; INTERLEAVED];
+        for run in 0..INTERLEAVED {
             let variance = variances[run];
             found[run] = T::from_f64(if is_root { variance.sqrt() } else { variance });
         }

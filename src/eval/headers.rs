@@ -20,17 +20,17 @@ pub(super) fn is_by_value(call: &Call) -> bool {
 }
 
 /// Returns the error of a call if types and shapes are its cause.
-type Refuse<'a> = dyn Fn(&Call, &[&AnyValue], Error) -> Result<(), Error> + 'a;
+type Reject<'a> = dyn Fn(&Call, &[&AnyValue], Error) -> Result<(), Error> + 'a;
 
 /// Runs the steps on tensors without entries.
 ///
-/// `seen` receives each step, and its value if types and shapes determine the value. `refused` decides whether the
+/// `seen` receives each step, and its value if types and shapes determine the value. `rejection` decides whether the
 /// error of a call is returned. Steps that are `open` do not run.
 pub(super) fn dry(
     lowered: &Lowered,
     bound: &dyn Fn(&str) -> Option<AnyValue>,
     open: &dyn Fn(&Call) -> bool,
-    refused: &Refuse<'_>,
+    rejection: &Reject<'_>,
     seen: &mut dyn FnMut(&OrderedStep, Option<&AnyValue>),
 ) -> Result<(), Fault> {
     let mut values: Vec<Option<AnyValue>> = Vec::new();
@@ -45,7 +45,7 @@ pub(super) fn dry(
                 let inputs: Option<Vec<&AnyValue>> = step.inputs.iter().map(|&at| values[at].as_ref()).collect();
                 match inputs {
                     Some(inputs) => match called(call, &inputs, places) {
-                        Err(Fault::Run(error)) => refused(call, &inputs, error).map(|()| None)?,
+                        Err(Fault::Run(error)) => rejection(call, &inputs, error).map(|()| None)?,
                         found => Some(found?),
                     },
                     None => None,
@@ -70,12 +70,12 @@ pub(super) fn infer(
     bound: &dyn Fn(&str) -> Option<AnyValue>,
 ) -> Result<Vec<Option<AnyValue>>, Fault> {
     let open = |call: &Call| is_by_value(call) || call.op.stores;
-    let refused = |call: &Call, inputs: &[&AnyValue], error| match is_of_shapes(&error, call, inputs) {
+    let rejection = |call: &Call, inputs: &[&AnyValue], error| match is_of_shapes(&error, call, inputs) {
         true => Err(error),
         false => Ok(()),
     };
     let mut infer = Vec::new();
-    dry(lowered, bound, &open, &refused, &mut |_, value| infer.push(value.cloned()))?;
+    dry(lowered, bound, &open, &rejection, &mut |_, value| infer.push(value.cloned()))?;
     Ok(infer)
 }
 

@@ -83,9 +83,9 @@ impl Literal {
 
     /// Returns the number in an element type. A float type rounds the number, and other types require the exact number.
     pub(super) fn in_type(&self, dtype: DType) -> Result<Number, String> {
-        let refused = || format!("{} is not a value of type {dtype}", self.source_text());
+        let rejection = || format!("{} is not a value of type {dtype}", self.source_text());
         let value = dispatch_dtype!(dtype, T => self.value::<T>().map(Element::to_number), else => None);
-        value.ok_or_else(refused)
+        value.ok_or_else(rejection)
     }
 
     fn value<T: FileElement>(&self) -> Option<T> {

@@ -321,7 +321,7 @@ impl<'a> Lowering<'a> {
         };
         let found = match expression::gradient(&of, &upstream, &by, &mut keep) {
             Ok(found) => found.or_else(zero),
-            Err(refusal) => return Err(Fault::Wrong(self.without_gradient(&refusal.step, &refusal.error, at))),
+            Err(rejection) => return Err(Fault::Wrong(self.without_gradient(&rejection.step, &rejection.error, at))),
         };
         let Some(found) = found else { return wrong(at, "this is not differentiable") };
         let count = expression::numbers(&found, &|_| false).len();

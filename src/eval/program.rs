@@ -155,13 +155,13 @@ impl Program {
 
     /// Returns the values of all inputs, in the declared formats.
     fn bound<V: Into<AnyValue>>(&self, bound: impl Fn(&str) -> Option<V>) -> Result<HashMap<&str, AnyValue>, Fault> {
-        let refused = |why: String| Fault::Run(Error::Argument { operation: "run", why });
+        let rejection = |why: String| Fault::Run(Error::Argument { operation: "run", why });
         let mut found = HashMap::new();
         for input in &self.inputs {
-            let x = bound(&input.name).ok_or_else(|| refused(format!("input {:?} is not bound", input.name)))?.into();
+            let x = bound(&input.name).ok_or_else(|| rejection(format!("input {:?} is not bound", input.name)))?.into();
             if !input.fits(&x) {
                 let (name, description, dtype, shape) = (&input.name, input.description(), x.dtype(), x.shape());
-                return Err(refused(format!("input {name:?} must be {description}, found {dtype} {shape}")));
+                return Err(rejection(format!("input {name:?} must be {description}, found {dtype} {shape}")));
             }
             let x = match input.is_array {
                 true => AnyOperand::from(&x).to_array()?.into(),

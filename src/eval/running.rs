@@ -98,7 +98,7 @@ impl<'a> Running<'a> {
     }
 
     /// Returns an error for an argument.
-    fn refused<T>(&self, parameter: &str, message: impl Into<String>) -> Found<T> {
+    fn rejection<T>(&self, parameter: &str, message: impl Into<String>) -> Found<T> {
         wrong(&self.at_of(parameter), message)
     }
 
@@ -145,7 +145,7 @@ impl<'a> Running<'a> {
         match self.maybe(parameter)? {
             Some(operand) => Ok(operand),
             None if !self.is_given(parameter) => wrong(self.at(), format!("{} needs more arguments", self.op().name)),
-            None => self.refused(parameter, format!("expected a tensor, found {}", self.kind(self.arg(parameter)))),
+            None => self.rejection(parameter, format!("expected a tensor, found {}", self.kind(self.arg(parameter)))),
         }
     }
 
@@ -154,7 +154,7 @@ impl<'a> Running<'a> {
         match self.seen(parameter)? {
             AnyOperand::Stored(_) => {
                 let message = format!("{} does not accept stored(…); pass the tensor", self.op().name);
-                self.refused(parameter, message)
+                self.rejection(parameter, message)
             }
             whole => Ok(whole),
         }
@@ -174,12 +174,12 @@ impl<'a> Running<'a> {
     pub(super) fn operands(&self, parameter: &str) -> Found<Vec<AnyOperand<'a>>> {
         let Arg::List(items) = self.arg(parameter) else {
             let kind = self.kind(self.arg(parameter));
-            return self.refused(parameter, format!("expected a list of tensors, found {kind}"));
+            return self.rejection(parameter, format!("expected a list of tensors, found {kind}"));
         };
         let operands = self.of_list(items, parameter)?;
         match items.iter().find(|item| matches!(item, Arg::Stored(_))) {
             Some(item) => {
-                self.refused(parameter, format!("expected only tensors in this list, found {}", self.kind(item)))
+                self.rejection(parameter, format!("expected only tensors in this list, found {}", self.kind(item)))
             }
             None => Ok(operands),
         }
@@ -196,7 +196,7 @@ impl<'a> Running<'a> {
     fn of_list(&self, items: &[Arg], parameter: &str) -> Found<Vec<AnyOperand<'a>>> {
         let operand = |item| match self.operand(item, parameter)? {
             Some(operand) => Ok(operand),
-            None => self.refused(parameter, format!("expected only tensors in this list, found {}", self.kind(item))),
+            None => self.rejection(parameter, format!("expected only tensors in this list, found {}", self.kind(item))),
         };
         items.iter().map(operand).collect()
     }
@@ -210,17 +210,17 @@ impl<'a> Running<'a> {
     pub(super) fn number_opt(&self, parameter: &str) -> Found<Literal> {
         match self.literal(parameter) {
             Some(number) => Ok(number),
-            None => self.refused(parameter, format!("expected a number, found {}", self.kind(self.arg(parameter)))),
+            None => self.rejection(parameter, format!("expected a number, found {}", self.kind(self.arg(parameter)))),
         }
     }
 
     /// Returns a number in an element type.
     pub(super) fn number(&self, parameter: &str, dtype: DType) -> Found<Number> {
         match self.literal(parameter) {
-            Some(number) => number.in_type(dtype).or_else(|message| self.refused(parameter, message)),
+            Some(number) => number.in_type(dtype).or_else(|message| self.rejection(parameter, message)),
             None => {
                 let kind = self.kind(self.arg(parameter));
-                self.refused(parameter, format!("expected a number, found {kind}"))
+                self.rejection(parameter, format!("expected a number, found {kind}"))
             }
         }
     }
@@ -244,7 +244,7 @@ impl<'a> Running<'a> {
             Ok(exponent) if !matches!(exponent, Number::Integer(large) if i32::try_from(large).is_err()) => {
                 Ok(exponent.float().unwrap_or(f64::NAN))
             }
-            _ => self.refused("exponent", format!("{} is not a valid exponent for {dtype}", number.source_text())),
+            _ => self.rejection("exponent", format!("{} is not a valid exponent for {dtype}", number.source_text())),
         }
     }
 
@@ -292,8 +292,10 @@ impl<'a> Running<'a> {
             match number_of(item) {
                 Some(number) => members.extend(number.in_type(dtype).ok()),
                 None => {
-                    return self
-                        .refused("members", format!("expected only numbers in this list, found {}", self.kind(item)));
+                    return self.rejection(
+                        "members",
+                        format!("expected only numbers in this list, found {}", self.kind(item)),
+                    );
                 }
             }
         }
@@ -304,27 +306,27 @@ impl<'a> Running<'a> {
     pub(super) fn coordinates(&self, parameter: &str, rank: usize) -> Found<Vec<Vec<usize>>> {
         let listed = self.positions(parameter)?;
         if listed.ndim() != 2 && (listed.ndim(), rank) != (1, 1) {
-            return self.refused(parameter, format!("expected a list of positions, each a list of {rank} integers"));
+            return self.rejection(parameter, format!("expected a list of positions, each a list of {rank} integers"));
         }
         if let [count, found] = *listed.shape()
             && (count > 0 && found != rank)
         {
             let message = format!("each position must be a list of {rank} integers, found lists of {found}");
-            return self.refused(parameter, message);
+            return self.rejection(parameter, message);
         }
         let position = |row: ArrayView1<'_, i64>| row.iter().map(|&at| usize::try_from(at).ok()).collect();
         let found: Option<_> = match listed.ndim() {
             1 => listed.iter().map(|&at| usize::try_from(at).ok().map(|at| vec![at])).collect(),
             _ => listed.rows().into_iter().map(position).collect(),
         };
-        found.map_or_else(|| self.refused(parameter, "coordinates must not be negative"), Ok)
+        found.map_or_else(|| self.rejection(parameter, "coordinates must not be negative"), Ok)
     }
 
     /// Returns one number per position, from a list of `count` numbers or from a number for all positions.
     pub(super) fn numbers(&self, parameter: &str, dtype: DType, count: usize) -> Found<Vec<Number>> {
         let of = |item: &Arg| match number_of(item) {
-            Some(number) => number.in_type(dtype).or_else(|message| self.refused(parameter, message)),
-            None => self.refused(parameter, format!("expected only numbers in this list, found {}", self.kind(item))),
+            Some(number) => number.in_type(dtype).or_else(|message| self.rejection(parameter, message)),
+            None => self.rejection(parameter, format!("expected only numbers in this list, found {}", self.kind(item))),
         };
         let numbers = match self.arg(parameter) {
             Arg::List(items) => items.iter().map(of).collect::<Found<Vec<_>>>()?,
@@ -332,7 +334,7 @@ impl<'a> Running<'a> {
         };
         match numbers.len() == count {
             true => Ok(numbers),
-            false => self.refused(parameter, format!("found {} numbers for {count} positions", numbers.len())),
+            false => self.rejection(parameter, format!("found {} numbers for {count} positions", numbers.len())),
         }
     }
 
@@ -340,7 +342,7 @@ impl<'a> Running<'a> {
     pub(super) fn list(&self, parameter: &str) -> Found<&[Arg]> {
         match self.arg(parameter) {
             Arg::List(items) => Ok(items),
-            other => self.refused(parameter, format!("expected a list of numbers, found {}", self.kind(other))),
+            other => self.rejection(parameter, format!("expected a list of numbers, found {}", self.kind(other))),
         }
     }
 
@@ -408,7 +410,7 @@ impl<'a> Running<'a> {
         let name = self.call.word("dtype");
         match DType::from_name(name) {
             Some(dtype) => Ok(dtype),
-            None => self.refused("dtype", format!("unknown element type {name}")),
+            None => self.rejection("dtype", format!("unknown element type {name}")),
         }
     }
 }

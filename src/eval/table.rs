@@ -56,7 +56,7 @@ pub fn functions() -> impl Iterator<Item = &'static str> {
 }
 
 /// Names of functions in numpy, scipy or PyTorch, each with the function of the same meaning here.
-const ELSEWHERE: &str = "absolute=abs amax=max amin=min arccos=acos arcsin=asin arctan=atan argwhere=nonzero \
+const NUMPY_NAMES: &str = "absolute=abs amax=max amin=min arccos=acos arcsin=asin arctan=atan argwhere=nonzero \
     astype=cast bitwise_and=bit_and bitwise_or=bit_or bitwise_xor=bit_xor cat=concat clip=clamp concatenate=concat \
     conjugate=conj dot=matmul divide=div expm1=exp_m1 fabs=abs fix=trunc fmod=rem \
     getnnz=count_nonzero hstack=concat identity=eye index_select=take log=ln log1p=ln_1p \
@@ -68,7 +68,7 @@ const ELSEWHERE: &str = "absolute=abs amax=max amin=min arccos=acos arcsin=asin 
 /// Returns the function with this name, also for a name from numpy, scipy or PyTorch.
 #[doc(hidden)]
 pub fn function_called(name: &str) -> Option<&'static str> {
-    let known = ELSEWHERE.split_whitespace().filter_map(|pair| pair.split_once('='));
+    let known = NUMPY_NAMES.split_whitespace().filter_map(|pair| pair.split_once('='));
     let own = known.filter(|(other, _)| *other == name).map(|(_, own)| own).next();
     function(own.unwrap_or(name)).map(Function::name)
 }

@@ -75,17 +75,17 @@ pub(super) fn create(folder: &Path, ending: &str, private: bool) -> Result<(Repl
 /// Removes the temporary files of terminated processes in a folder. The check reads the whole folder: before each write
 /// in a small folder, after many writes in a large folder.
 pub(super) fn remove_some_left(folder: &Path) {
-    static TO_GO: Mutex<Option<HashMap<PathBuf, usize>>> = Mutex::new(None);
-    let mut to_go = TO_GO.lock().unwrap_or_else(PoisonError::into_inner);
-    let to_go = to_go.get_or_insert_default();
-    match to_go.get_mut(folder) {
+    static TO_DELETE: Mutex<Option<HashMap<PathBuf, usize>>> = Mutex::new(None);
+    let mut to_delete = TO_DELETE.lock().unwrap_or_else(PoisonError::into_inner);
+    let to_delete = to_delete.get_or_insert_default();
+    match to_delete.get_mut(folder) {
         Some(files @ 1..) => *files -= 1,
         _ => {
             let looked = remove_left(folder, FILE, |_| ());
-            if to_go.len() >= MAX_FOLDERS {
-                to_go.clear();
+            if to_delete.len() >= MAX_FOLDERS {
+                to_delete.clear();
             }
-            to_go.insert(folder.into(), looked / LOOKS);
+            to_delete.insert(folder.into(), looked / LOOKS);
         }
     }
 }
@@ -99,10 +99,10 @@ pub(super) fn remove_left(folder: &Path, ending: &str, mut found: impl FnMut(&Fi
     for entry in entries.flatten() {
         looked += 1;
         let name = entry.file_name();
-        let is_ours = name.to_str().is_some_and(|name| name.starts_with(NAME) && name.ends_with(ending));
+        let is_lacuna = name.to_str().is_some_and(|name| name.starts_with(NAME) && name.ends_with(ending));
         let path = entry.path();
         // The lock of the file is held until the file is removed.
-        if let Some(file) = is_ours.then(|| locks::abandoned(&path)).flatten() {
+        if let Some(file) = is_lacuna.then(|| locks::abandoned(&path)).flatten() {
             found(&file);
             let _ = fs::remove_file(&path);
         }

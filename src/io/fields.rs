@@ -74,13 +74,13 @@ impl<'a> Fields<'a> {
                 self.advance(digits);
                 Ok(index as usize - 1)
             }
-            _ => Err(self.refused_index(what, length, number)),
+            _ => Err(self.index_error(what, length, number)),
         }
     }
 
     /// Returns the error for a word that is not an index; `number` is the number that the word starts with.
     #[cold]
-    fn refused_index(&mut self, what: &str, length: usize, number: Option<u64>) -> String {
+    fn index_error(&mut self, what: &str, length: usize, number: Option<u64>) -> String {
         let word = match self.word(what) {
             Ok(word) => word,
             Err(why) => return why,
@@ -104,14 +104,14 @@ impl<'a> Fields<'a> {
                 self.advance(length);
                 Ok(value)
             }
-            _ => Err(T::refused(self)),
+            _ => Err(T::rejection(self)),
         }
     }
 
     /// Returns the error for a word that is not a value of type `T`.
     #[cold]
-    fn refused_value<T: FileElement>(&mut self) -> String {
-        self.word("its value").map_or_else(|why| why, refused_word::<T>)
+    fn value_error<T: FileElement>(&mut self) -> String {
+        self.word("its value").map_or_else(|why| why, word_error::<T>)
     }
 
     /// Moves to the next line; rejects words that are left on this line.
@@ -154,7 +154,7 @@ fn skip_blanks(mut text: &[u8]) -> &[u8] {
 }
 
 /// Returns the error for a word that is not a value of type `T`.
-fn refused_word<T: FileElement>(word: &[u8]) -> String {
+fn word_error<T: FileElement>(word: &[u8]) -> String {
     let (shown, dtype) = (quote(word), T::DTYPE);
     let number = std::str::from_utf8(word).ok().and_then(|text| text.parse::<Number>().ok());
     match dtype {
@@ -184,8 +184,8 @@ pub(crate) trait Scan: FileElement {
     fn scan(text: &[u8]) -> Option<(Self, usize)>;
 
     /// Returns the error for words that are not a value of this type.
-    fn refused(fields: &mut Fields<'_>) -> String {
-        fields.refused_value::<Self>()
+    fn rejection(fields: &mut Fields<'_>) -> String {
+        fields.value_error::<Self>()
     }
 }
 
@@ -256,11 +256,11 @@ impl Scan for Complex<f64> {
     }
 
     #[cold]
-    fn refused(fields: &mut Fields<'_>) -> String {
+    fn rejection(fields: &mut Fields<'_>) -> String {
         match fields.value::<f64>() {
             Err(why) => why,
             Ok(_) if fields.clone().next().is_none() => "the line ends before its imaginary part".into(),
-            Ok(_) => fields.refused_value::<f64>(),
+            Ok(_) => fields.value_error::<f64>(),
         }
     }
 }

@@ -18,7 +18,7 @@ pub(crate) fn is_gzip(bytes: &[u8]) -> bool {
 }
 
 /// Returns the error for an archive inside gzip data. Inflating twice would bypass the limit.
-pub(crate) fn refused_archive(format: FileFormat) -> Error {
+pub(crate) fn archive_error(format: FileFormat) -> Error {
     let name = format.name();
     let message = format!("an .{name} file inside gzip data is not supported; run gunzip first");
     Error::Format { place: "the archive".into(), message }

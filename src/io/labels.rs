@@ -106,8 +106,8 @@ impl Labels {
             let start = number.checked_sub(1).map_or(0, |before| ends[before]);
             hasher.hash_one(&text[start..ends[number]])
         };
-        let refused = |_| AllocError::of::<usize>(number.saturating_mul(2));
-        numbers.try_reserve(1, |&number| hash(text, ends, number)).map_err(refused)?;
+        let rejection = |_| AllocError::of::<usize>(number.saturating_mul(2));
+        numbers.try_reserve(1, |&number| hash(text, ends, number)).map_err(rejection)?;
         text.push_str(label);
         ends.push(text.len());
         numbers.insert_unique(hasher.hash_one(label), number, |&number| hash(text, ends, number));

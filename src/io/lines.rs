@@ -100,12 +100,12 @@ impl<R: BufRead> TextLines<R> {
             |text: Vec<u8>| Parsed::of(text, comment, &parse),
             |parsed| {
                 *bytes += parsed.text.len() as u64;
-                let Parsed { text, chunk, lines, refused } = parsed;
+                let Parsed { text, chunk, lines, rejection } = parsed;
                 let taken =
-                    ParsedLines { text: &text, comment, before: *line, bytes: *bytes, refused: refused.is_some() };
+                    ParsedLines { text: &text, comment, before: *line, bytes: *bytes, rejection: rejection.is_some() };
                 take(chunk, &taken)?;
                 *line += lines;
-                refused.map_or(Ok(()), |why| Err(at_line(*line, why)))
+                rejection.map_or(Ok(()), |why| Err(at_line(*line, why)))
             },
         )
     }
@@ -120,7 +120,7 @@ pub(crate) struct ParsedLines<'a> {
     /// The bytes read so far, including this block.
     pub(crate) bytes: u64,
     /// True if a line after the parsed lines was rejected.
-    refused: bool,
+    rejection: bool,
 }
 
 impl ParsedLines<'_> {
@@ -128,7 +128,7 @@ impl ParsedLines<'_> {
     /// block.
     pub(crate) fn check_count(&self, listed: usize, parsed: usize, declared: usize) -> Result<()> {
         let left = declared - listed;
-        if parsed < left || (parsed == left && !self.refused) {
+        if parsed < left || (parsed == left && !self.rejection) {
             return Ok(());
         }
         // If this line does not exist, the rejected line is not an entry, and its own error is reported.
@@ -198,13 +198,13 @@ pub(crate) struct LineBlock<'a> {
     comment: u8,
     /// The number of parsed lines, including the rejected line.
     lines: u64,
-    refused: Option<String>,
+    rejection: Option<String>,
 }
 
 impl<'a> LineBlock<'a> {
     /// Returns a block of complete lines, which are not parsed yet.
     pub(crate) fn new(text: &'a [u8], comment: u8) -> Self {
-        LineBlock { text, comment, lines: 0, refused: None }
+        LineBlock { text, comment, lines: 0, rejection: None }
     }
 
     /// Returns the number of bytes of the block.
@@ -224,12 +224,12 @@ impl<'a> LineBlock<'a> {
     /// `visit` reads a line to its [`end`](Fields::end) before it stores anything of the line.
     pub(crate) fn for_each_line(&mut self, mut visit: impl FnMut(&mut Fields<'_>, u64) -> LineResult<()>) {
         let mut fields = Fields::new(self.text);
-        while !fields.is_done() && self.refused.is_none() {
+        while !fields.is_done() && self.rejection.is_none() {
             self.lines += 1;
             if fields.is_blank_or_comment(self.comment) {
                 fields.skip_line();
             } else {
-                self.refused = visit(&mut fields, self.lines).err();
+                self.rejection = visit(&mut fields, self.lines).err();
             }
         }
     }
@@ -240,7 +240,7 @@ struct Parsed<C> {
     text: Vec<u8>,
     chunk: C,
     lines: u64,
-    refused: Option<String>,
+    rejection: Option<String>,
 }
 
 impl<C> Parsed<C> {
@@ -249,12 +249,12 @@ impl<C> Parsed<C> {
         let whole = text.len() - if too_long { last_line(&text).len() } else { 0 };
         let mut block = LineBlock::new(&text[..whole], comment);
         let chunk = parse(&mut block);
-        let LineBlock { mut lines, mut refused, .. } = block;
-        if too_long && refused.is_none() {
+        let LineBlock { mut lines, mut rejection, .. } = block;
+        if too_long && rejection.is_none() {
             lines += 1;
-            refused = Some(TOO_LONG.into());
+            rejection = Some(TOO_LONG.into());
         }
-        Parsed { text, chunk, lines, refused }
+        Parsed { text, chunk, lines, rejection }
     }
 }
 

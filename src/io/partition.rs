@@ -113,12 +113,12 @@ impl Partitioned {
         };
         match found.shape()[self.axis] == range.len() {
             true => Ok(found),
-            false => Err(refused(format!("positions {range:?} are not in the temporary files"))),
+            false => Err(rejection(format!("positions {range:?} are not in the temporary files"))),
         }
     }
 }
 
-fn refused(why: String) -> Error {
+fn rejection(why: String) -> Error {
     Error::Argument { operation: "scan", why }
 }
 
@@ -140,7 +140,7 @@ impl Source for Partitioned {
         match part.unwrap_or((self.axis, 0..self.shape[self.axis])) {
             (axis, range) if axis == self.axis => self.held(self.in_range(&range)?),
             (axis, _) => {
-                Err(refused(format!("files in chunks of axis {} cannot be read along axis {axis}", self.axis)))
+                Err(rejection(format!("files in chunks of axis {} cannot be read along axis {axis}", self.axis)))
             }
         }
     }

@@ -201,8 +201,8 @@ fn read_any_from(reader: &mut dyn Read, format: Option<FileFormat>, options: &Re
 
 fn content_from(reader: &mut dyn Read, format: Option<FileFormat>, options: &ReadOptions) -> Result<Content> {
     let mut reader = BufReader::with_capacity(BLOCK, Watched::new(reader, &options.progress));
-    let untold = "the first bytes do not show it";
-    Content::of_stream(&mut reader, (0, format, untold), options, IndexKind::narrowest())
+    let unknown = "the first bytes do not show it";
+    Content::of_stream(&mut reader, (0, format, unknown), options, IndexKind::narrowest())
 }
 
 /// Reads the file at `path` as a tensor in coordinate format, of static types.
@@ -332,16 +332,16 @@ impl Content {
             }
         }
         let length = if metadata.is_file() { metadata.len() } else { 0 };
-        let untold = "neither the extension nor the first bytes show it";
-        Self::of_stream(&mut reader, (length, named, untold), options, index)
+        let unknown = "neither the extension nor the first bytes show it";
+        Self::of_stream(&mut reader, (length, named, unknown), options, index)
     }
 
     /// Reads a stream of at least `length` bytes, and inflates gzip data.
     ///
-    /// `untold` is the message for an unknown format.
+    /// `unknown` is the message for an unknown format.
     fn of_stream(
         reader: &mut dyn BufRead,
-        (length, named, untold): (u64, Option<FileFormat>, &str),
+        (length, named, unknown): (u64, Option<FileFormat>, &str),
         options: &ReadOptions,
         index: IndexKind,
     ) -> Result<Self> {
@@ -349,7 +349,7 @@ impl Content {
         if !gzip::is_gzip(&head) {
             return Self::of_plain(
                 &mut reader,
-                (named.or(FileFormat::from_first_bytes(&head)), untold),
+                (named.or(FileFormat::from_first_bytes(&head)), unknown),
                 options,
                 index,
             );
@@ -357,15 +357,15 @@ impl Content {
         let mut inflated = BufReader::with_capacity(BLOCK, gzip::Inflater::new(reader, length, options));
         let (head, mut inflated) = peek(&mut inflated)?;
         match named.or(FileFormat::from_first_bytes(&head)) {
-            Some(format) if format.is_archive() => Err(gzip::refused_archive(format)),
-            format => Self::of_plain(&mut inflated, (format, untold), options, index),
+            Some(format) if format.is_archive() => Err(gzip::archive_error(format)),
+            format => Self::of_plain(&mut inflated, (format, unknown), options, index),
         }
     }
 
     /// Reads an uncompressed stream.
     fn of_plain(
         reader: &mut dyn BufRead,
-        (format, untold): (Option<FileFormat>, &str),
+        (format, unknown): (Option<FileFormat>, &str),
         options: &ReadOptions,
         index: IndexKind,
     ) -> Result<Self> {
@@ -385,7 +385,7 @@ impl Content {
             #[cfg(feature = "parquet")]
             Some(FileFormat::Parquet) => parquet::read_stream(reader, options).map(Content::Other),
             None => {
-                Err(unknown_format(&format!("{untold}; name it with --from (read_from); read tables with read_csv")))
+                Err(unknown_format(&format!("{unknown}; name it with --from (read_from); read tables with read_csv")))
             }
         }
     }

@@ -12,7 +12,7 @@ pub(crate) fn any_of<T: Element>(mut values: impl Iterator<Item = T>) -> bool {
 
 /// Returns [`any_of`] a slice. Tests blocks without a branch per value.
 pub(crate) fn any_of_slice<T: Element>(values: &[T]) -> bool {
-    const TOGETHER: usize = 256;
+    const BATCH: usize = 256;
     let any = |block: &[T]| {
         // The loop does not exit early, so it compiles to SIMD; the caller stops between blocks.
         in_wide_vectors(
@@ -20,7 +20,7 @@ pub(crate) fn any_of_slice<T: Element>(values: &[T]) -> bool {
             || block.iter().fold(false, |any, value| any | value.is_truthy()),
         )
     };
-    threads::any_chunk(values, 25 * size_of::<T>(), |chunk| chunk.chunks(TOGETHER).any(any))
+    threads::any_chunk(values, 25 * size_of::<T>(), |chunk| chunk.chunks(BATCH).any(any))
 }
 
 /// The number of lanes processed together.
@@ -32,7 +32,7 @@ const TESTED: usize = 64 * LANES;
 /// Up to this number of undecided lanes, only these lanes are read further.
 ///
 /// Most stored values are nonzero, so the first value decides most lanes.
-const UNTOLD: usize = LANES / 8;
+const MAX_UNDECIDED: usize = LANES / 8;
 
 /// Writes for each lane with a stored entry whether any value is nonzero.
 pub(crate) fn any_of_lanes<T: Element>(offsets: &[usize], values: &[T], truths: &mut [bool]) {
@@ -46,11 +46,11 @@ pub(crate) fn any_of_lanes<T: Element>(offsets: &[usize], values: &[T], truths: 
                 // Invariant: `truths[..filled]` holds the results of all stored lanes before `first`.
                 let truths = &mut truths[filled..][..stored.count_ones() as usize];
                 filled += truths.len();
-                let untold = begin_truthy(offsets, stored, values, truths);
+                let undecided = begin_truthy(offsets, stored, values, truths);
                 // If many lanes are undecided, testing all values of the block costs less than mispredicted branches.
-                if untold > UNTOLD && offsets[offsets.len() - 1] - offsets[0] <= TESTED {
+                if undecided > MAX_UNDECIDED && offsets[offsets.len() - 1] - offsets[0] <= TESTED {
                     any_of_block(offsets, stored, values, truths);
-                } else if untold > 0 {
+                } else if undecided > 0 {
                     any_of_each(offsets, stored, values, truths);
                 }
             }
@@ -62,13 +62,13 @@ pub(crate) fn any_of_lanes<T: Element>(offsets: &[usize], values: &[T], truths: 
 /// values.
 #[inline(always)]
 fn begin_truthy<T: Element>(offsets: &[usize], stored: u64, values: &[T], truths: &mut [bool]) -> usize {
-    let mut untold = 0;
+    let mut undecided = 0;
     for (truth, lane) in truths.iter_mut().zip(bits::ones(stored)) {
         // Each bit of `stored` is a lane with an entry, so `offsets[lane]` is the index of a value.
         *truth = values[offsets[lane]].is_truthy();
-        untold += usize::from(!*truth & (offsets[lane + 1] - offsets[lane] > 1));
+        undecided += usize::from(!*truth & (offsets[lane + 1] - offsets[lane] > 1));
     }
-    untold
+    undecided
 }
 
 /// Completes `truths` for the lanes whose first value is zero.
@@ -129,7 +129,7 @@ mod tests {
     /// Up to one lane more than the threshold begins with a zero; other lanes are empty.
     #[test]
     fn lanes_that_begin_with_zeros_are_looked_at_to_their_end() {
-        for untold in [0, 1, UNTOLD - 1, UNTOLD, UNTOLD + 1, LANES] {
+        for undecided in [0, 1, MAX_UNDECIDED - 1, MAX_UNDECIDED, MAX_UNDECIDED + 1, LANES] {
             for length in [1, 2, 10, 200] {
                 let lane = |lane: usize| match lane % 3 {
                     0 => vec![],
@@ -138,7 +138,7 @@ mod tests {
                 };
                 let full = [vec![3.0; length], vec![1.0]].concat();
                 let lanes: Vec<Vec<f64>> =
-                    (0..3 * LANES).map(|at| if at % LANES < untold { lane(at) } else { full.clone() }).collect();
+                    (0..3 * LANES).map(|at| if at % LANES < undecided { lane(at) } else { full.clone() }).collect();
                 let ends = lanes.iter().scan(0, |end, lane| {
                     *end += lane.len();
                     Some(*end)
@@ -151,7 +151,7 @@ mod tests {
                     .collect();
                 let mut truths = vec![false; expected.len()];
                 any_of_lanes(&offsets, &lanes.concat(), &mut truths);
-                assert_eq!(truths, expected, "{untold} {length}");
+                assert_eq!(truths, expected, "{undecided} {length}");
             }
         }
     }

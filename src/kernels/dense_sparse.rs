@@ -4,7 +4,7 @@ use crate::base::alloc::{self, Allocated};
 use crate::base::machine::in_wide_vectors;
 use crate::base::threads;
 use crate::element::Element;
-use crate::kernels::matrix::{MatrixEntries, Missing, Turn, first_overflow};
+use crate::kernels::matrix::{MatrixEntries, Missing, RowMap, first_overflow};
 use crate::kernels::semiring::Semiring;
 
 /// The number of left rows multiplied with the entries at a time.
@@ -25,12 +25,12 @@ pub(crate) fn of_array<T: Element, S: Semiring<T>>(
     left: &[T],
     right: MatrixEntries<'_, T>,
     lengths: ProductLengths,
-    turn: Turn<'_>,
+    row_map: RowMap<'_>,
 ) -> Result<Vec<T>, Missing> {
     // A single row is processed without other rows.
     match lengths.rows {
-        1 => by_lanes::<1, _, _>(op, left, right, lengths, turn),
-        _ => by_lanes::<LANES, _, _>(op, left, right, lengths, turn),
+        1 => by_lanes::<1, _, _>(op, left, right, lengths, row_map),
+        _ => by_lanes::<LANES, _, _>(op, left, right, lengths, row_map),
     }
 }
 
@@ -39,7 +39,7 @@ fn by_lanes<const COUNT: usize, T: Element, S: Semiring<T>>(
     left: &[T],
     right: MatrixEntries<'_, T>,
     lengths: ProductLengths,
-    turn: Turn<'_>,
+    row_map: RowMap<'_>,
 ) -> Result<Vec<T>, Missing> {
     let ProductLengths { count, rows, inner, width } = lengths;
     let mut items = alloc::zeros(count * rows * width)?;
@@ -52,7 +52,7 @@ fn by_lanes<const COUNT: usize, T: Element, S: Semiring<T>>(
     // Blocks are independent, so the result does not depend on the number of threads.
     let work = blocks.len().saturating_mul(right.values.len() / 2 + inner + width);
     let places = threads::map_each(blocks.into(), work, TransposedBlock::default, |scratch, (first, slots)| {
-        let (of_left, base) = turn(first);
+        let (of_left, base) = row_map(first);
         let rows = &left[of_left * inner..][..slots.len() / width * inner];
         scratch.prepare(op.nothing(), rows, (COUNT, inner, width))?;
         // A single row already has the layout of one lane.

@@ -111,8 +111,8 @@ pub(crate) enum NoDot {
 }
 
 impl From<AllocError> for NoDot {
-    fn from(refused: AllocError) -> Self {
-        NoDot::Memory(refused)
+    fn from(rejection: AllocError) -> Self {
+        NoDot::Memory(rejection)
     }
 }
 

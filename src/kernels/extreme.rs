@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use crate::base::machine::in_wide_vectors;
 use crate::base::threads;
-use crate::element::{ABREAST, Interleaved, Number, Real, RunResults};
+use crate::element::{INTERLEAVED, Interleaved, Number, Real, RunResults};
 use crate::kernels::group::Unstored;
 use crate::kernels::holistic::Group;
 
@@ -112,8 +112,8 @@ pub(crate) fn extremes_interleaved<const IS_MAX: bool, T: Real>(
     runs: &Interleaved,
     unstored: &Unstored<T>,
 ) -> RunResults<(T, usize)> {
-    let (mut first, mut places, mut has_nan) = ([T::ZERO; ABREAST], [0; ABREAST], [false; ABREAST]);
-    for run in 0..ABREAST {
+    let (mut first, mut places, mut has_nan) = ([T::ZERO; INTERLEAVED], [0; INTERLEAVED], [false; INTERLEAVED]);
+    for run in 0..INTERLEAVED {
         // An empty run has a valid start too. Its result is ignored.
         first[run] = values[runs.starts[run]];
     }
@@ -124,7 +124,7 @@ pub(crate) fn extremes_interleaved<const IS_MAX: bool, T: Real>(
         first,
         #[inline(always)]
         |place, values| {
-            for run in 0..ABREAST {
+            for run in 0..INTERLEAVED {
                 // The comparison is strict, so `places` keeps the first position of the extreme.
                 let is_beyond = if IS_MAX { values[run] > found[run] } else { values[run] < found[run] };
                 found[run] = if is_beyond { values[run] } else { found[run] };
@@ -133,8 +133,8 @@ pub(crate) fn extremes_interleaved<const IS_MAX: bool, T: Real>(
             }
         },
     );
-    let (mut extremes, mut are_known) = ([(T::ZERO, 0); ABREAST], [false; ABREAST]);
-    for run in 0..ABREAST {
+    let (mut extremes, mut are_known) = ([(T::ZERO, 0); INTERLEAVED], [false; INTERLEAVED]);
+    for run in 0..INTERLEAVED {
         // A fill equal to the extreme may precede it in the group. Only a strictly better extreme is known.
         let beats_fill = match unstored.fill {
             Some(fill) if unstored.count(runs.sizes[run]) > 0 => {

@@ -3,7 +3,7 @@
 use crate::base::alloc::{self, Allocated};
 use crate::base::machine::in_wide_vectors;
 use crate::base::threads;
-use crate::element::{ABREAST, Element, Interleaved, RunResults, Saved};
+use crate::element::{Element, INTERLEAVED, Interleaved, RunResults, Saved};
 use crate::kernels::group::{Groups, Unstored, UnstoredByGroup};
 use crate::kernels::kept_axes::KeptAxes;
 use crate::kernels::lanes::results_of;
@@ -63,7 +63,7 @@ pub(crate) trait Fold<T: Element>: Op + 'static {
     /// Returns results of runs of values computed together, if this fast path knows them.
     #[inline(always)]
     fn of_interleaved(&self, _values: &[T], _runs: &Interleaved, _unstored: &Unstored<T>) -> RunResults<Self::Out> {
-        ([Self::Out::ZERO; ABREAST], [false; ABREAST])
+        ([Self::Out::ZERO; INTERLEAVED], [false; INTERLEAVED])
     }
 
     /// Writes the results of the nonempty lanes in order. An error has the index of the lane among all lanes.
@@ -168,7 +168,7 @@ pub(crate) fn share_runs<U: Send>(offsets: &[usize], results: &mut [U], reduce: 
     let done = threads::map_slices(results, &ends, |part, results| {
         // A part ends at a group, so no group is split. `first` is the index of the first group of the part.
         let first = ends[part] - results.len();
-        reduce(&offsets[first..=ends[part]], results).map_err(|refusal| refusal.fault.of(first + refusal.group))
+        reduce(&offsets[first..=ends[part]], results).map_err(|failure| failure.fault.of(first + failure.group))
     });
     done.into_iter().collect()
 }

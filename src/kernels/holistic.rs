@@ -7,7 +7,7 @@ use crate::base::alloc;
 use crate::base::few::Few;
 use crate::base::machine::in_wide_vectors;
 use crate::base::threads;
-use crate::element::{ABREAST, Element, Interleaved, RunResults};
+use crate::element::{Element, INTERLEAVED, Interleaved, RunResults};
 use crate::kernels::fold::share_runs;
 use crate::kernels::group::{Groups, Unstored, UnstoredByGroup};
 use crate::kernels::lanes::results_of;
@@ -81,7 +81,7 @@ pub(crate) trait Holistic<T: Element>: Op {
         _position: &(dyn Fn(usize) -> u128 + Sync),
         blank: Self::Out,
     ) -> RunResults<Self::Out> {
-        ([blank; ABREAST], [false; ABREAST])
+        ([blank; INTERLEAVED], [false; INTERLEAVED])
     }
 
     /// Returns the result of the group of all values, which arrive in chunks, again for each pass.

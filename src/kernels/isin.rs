@@ -36,10 +36,10 @@ const VERY_FEW_VALUES: usize = 16;
 const FEW_VALUES: usize = 64;
 
 /// A table of at most this number of bits per test value is at most as large as a hash set, and faster to query.
-const BITS_A_MEMBER: u128 = 128;
+const BITS_PER_MEMBER: u128 = 128;
 
 /// A table of at most this number of bits per value, 8 bytes, costs less to build than its queries save.
-const BITS_A_VALUE: u128 = 64;
+const BITS_PER_VALUE: u128 = 64;
 
 /// A nearly empty table of more bits (2 MiB) leaves the cache that holds its hash set.
 const CACHED_BITS: u128 = 1 << 24;
@@ -186,8 +186,8 @@ impl Span {
 
     /// Returns whether a table is worth its size for this number of test values and values.
     fn suits(self, members: usize, values: usize) -> bool {
-        let pays = self.bits <= BITS_A_VALUE * values as u128;
-        self.bits <= BITS_A_MEMBER * members as u128 || (pays && self.bits <= CACHED_BITS)
+        let pays = self.bits <= BITS_PER_VALUE * values as u128;
+        self.bits <= BITS_PER_MEMBER * members as u128 || (pays && self.bits <= CACHED_BITS)
     }
 }
 
@@ -274,10 +274,10 @@ mod tests {
     #[test]
     fn a_table_is_chosen_where_it_is_small_for_its_members_or_its_values() {
         let spread_to = |bits: u128| -> Vec<i64> { (0..20).chain([bits as i64 - 1]).collect() };
-        assert_eq!(chosen(&spread_to(21 * BITS_A_MEMBER), VERY_FEW_VALUES + 1), "table");
-        assert_eq!(chosen(&spread_to(21 * BITS_A_MEMBER + 1), VERY_FEW_VALUES + 1), "all");
-        assert_eq!(chosen(&spread_to(1000 * BITS_A_VALUE), 1000), "table");
-        assert_eq!(chosen(&spread_to(1000 * BITS_A_VALUE + 1), 1000), "keys");
+        assert_eq!(chosen(&spread_to(21 * BITS_PER_MEMBER), VERY_FEW_VALUES + 1), "table");
+        assert_eq!(chosen(&spread_to(21 * BITS_PER_MEMBER + 1), VERY_FEW_VALUES + 1), "all");
+        assert_eq!(chosen(&spread_to(1000 * BITS_PER_VALUE), 1000), "table");
+        assert_eq!(chosen(&spread_to(1000 * BITS_PER_VALUE + 1), 1000), "keys");
         assert_eq!(chosen(&spread_to(CACHED_BITS), usize::MAX), "table");
         assert_eq!(chosen(&spread_to(CACHED_BITS + 1), usize::MAX), "keys");
     }

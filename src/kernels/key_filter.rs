@@ -15,7 +15,7 @@ use crate::kernels::hash::{GOLDEN, hash_by};
 use crate::kernels::key_set::{KeySet, KeySetView};
 
 /// The bits per key, before rounding up to a power of two of words. About 2 % of other values pass.
-const BITS_A_KEY: usize = 12;
+const BITS_PER_KEY: usize = 12;
 
 /// The smallest number of values for a filter. Unoptimized builds use a smaller number, so that tests cover it.
 const MANY_VALUES: usize = if cfg!(debug_assertions) { 64 } else { 1 << 13 };
@@ -27,7 +27,7 @@ const SAMPLE: usize = 64;
 const RARE: [usize; 2] = [1, 24];
 
 /// The smallest number of values per key for which a filter of a set in the second cache pays off.
-const VALUES_A_KEY: usize = 8;
+const VALUES_PER_KEY: usize = 8;
 
 /// The number of values filtered at a time.
 const BLOCK: usize = 512;
@@ -47,13 +47,13 @@ pub(crate) struct Filter {
 impl Filter {
     /// Returns the filter of a set if it pays off for these values. Returns `None` if its allocation fails.
     pub(crate) fn before<T: Element>(keys: &KeySet<T>, values: &[T]) -> Option<Filter> {
-        let few = if keys.is_large() { 0 } else { keys.max_keys().saturating_mul(VALUES_A_KEY) };
+        let few = if keys.is_large() { 0 } else { keys.max_keys().saturating_mul(VALUES_PER_KEY) };
         let is_cheap = values.len() >= MANY_VALUES.max(keys.max_keys()).max(few);
         (is_cheap && are_rare(keys, values)).then(|| Filter::new(keys).ok()).flatten()
     }
 
     fn new<T: Element>(keys: &KeySet<T>) -> Allocated<Filter> {
-        let words = (keys.max_keys() * BITS_A_KEY / 64).next_power_of_two().max(2);
+        let words = (keys.max_keys() * BITS_PER_KEY / 64).next_power_of_two().max(2);
         // Allows for the 2 % of other values that pass.
         let max_passed = (RARE[usize::from(keys.is_large())] + 3) * BLOCK / SAMPLE;
         let mut filter = Filter { words: alloc::zeros(words)?, shift: 64 - words.trailing_zeros(), max_passed };
@@ -216,7 +216,7 @@ mod tests {
     fn filters_of(members: &[i64]) {
         let set = KeySet::new(members).unwrap().unwrap();
         let is_filtered = |values: Vec<i64>| Filter::before(&set, &values).is_some();
-        let many = (set.max_keys() * if set.is_large() { 1 } else { VALUES_A_KEY }).max(MANY_VALUES) as i64;
+        let many = (set.max_keys() * if set.is_large() { 1 } else { VALUES_PER_KEY }).max(MANY_VALUES) as i64;
         assert!(is_filtered((0..many).map(|number| -number - 1).collect()));
         assert!(!is_filtered((0..many - 1).map(|number| -number - 1).collect()));
         assert!(!is_filtered((0..many).map(|number| members[number as usize % members.len()]).collect()));

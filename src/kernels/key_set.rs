@@ -28,7 +28,7 @@ const LINE: usize = 64;
 const BLOCK: usize = 256;
 
 /// The number of values whose lines are fetched together.
-const TOGETHER: usize = 64;
+const BATCH: usize = 64;
 
 /// Above this number of bytes (4 MiB), lines are mostly outside the second cache. Below it, fetching gains nothing.
 ///
@@ -172,8 +172,8 @@ impl<T: Element> KeySetView<'_, T> {
             }
             return;
         }
-        let (mut keys, mut lines) = ([self.filler; TOGETHER], [0; TOGETHER]);
-        for (answers, values) in answers.chunks_mut(TOGETHER).zip(values.chunks(TOGETHER)) {
+        let (mut keys, mut lines) = ([self.filler; BATCH], [0; BATCH]);
+        for (answers, values) in answers.chunks_mut(BATCH).zip(values.chunks(BATCH)) {
             for ((key, line), &value) in keys.iter_mut().zip(&mut lines).zip(values) {
                 *key = value.key_or_nan();
                 *line = line_of(*key, self.lines);
@@ -189,8 +189,8 @@ impl<T: Element> KeySetView<'_, T> {
     /// Writes answers for the values at these positions.
     #[inline(always)]
     pub(crate) fn test_some_into(&self, values: &[T], positions: &[u16], answers: &mut [bool]) {
-        let (mut some, mut found) = ([T::ZERO; TOGETHER], [false; TOGETHER]);
-        for positions in positions.chunks(TOGETHER) {
+        let (mut some, mut found) = ([T::ZERO; BATCH], [false; BATCH]);
+        for positions in positions.chunks(BATCH) {
             some.iter_mut().zip(positions).for_each(|(value, &at)| *value = values[usize::from(at)]);
             self.test_into(&some[..positions.len()], false, &mut found);
             found.iter().zip(positions).for_each(|(&found, &at)| answers[usize::from(at)] = found);
@@ -271,7 +271,7 @@ impl<T: Element> LineRange<'_, T> {
         let Ok(crowded) = &mut self.crowded else { return };
         match reserve(crowded, 1) {
             Ok(()) => drop(crowded.insert(key)),
-            Err(refused) => self.crowded = Err(refused),
+            Err(rejection) => self.crowded = Err(rejection),
         }
     }
 }

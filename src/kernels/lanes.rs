@@ -9,7 +9,7 @@ use crate::base::few::Few;
 use crate::base::index::{Index, Width};
 use crate::base::machine::in_wide_vectors;
 use crate::base::threads;
-use crate::element::{ABREAST, Interleaved, RunResults};
+use crate::element::{INTERLEAVED, Interleaved, RunResults};
 use crate::kernels::bits::{self, BITS};
 use crate::kernels::coords::{AxisCoords, AxisCoordsMut, by_width};
 use crate::kernels::op::Outcomes;
@@ -271,19 +271,19 @@ fn next_stored(offsets: &[usize], mut lane: usize) -> Option<(usize, [usize; 2])
     None
 }
 
-/// Writes the results of nonempty lanes. `quickly` computes eight at a time.
+/// Writes the results of nonempty lanes. `fast` computes eight at a time.
 ///
-/// Results that `quickly` does not know are computed by `slowly`, from the index of the lane and its entries.
+/// Results that `fast` does not know are computed by `slow`, from the index of the lane and its entries.
 #[inline(always)]
 pub(crate) fn results_of<U: Copy>(
     offsets: &[usize],
     results: &mut [U],
-    quickly: impl Fn(&Interleaved) -> RunResults<U>,
-    slowly: impl Fn(usize, Range<usize>) -> Outcomes<U>,
+    fast: impl Fn(&Interleaved) -> RunResults<U>,
+    slow: impl Fn(usize, Range<usize>) -> Outcomes<U>,
 ) -> Outcomes<()> {
     let mut next = 0;
-    for results in results.chunks_mut(ABREAST) {
-        let (mut runs, mut lanes) = (Interleaved::default(), [(0, [0; 2]); ABREAST]);
+    for results in results.chunks_mut(INTERLEAVED) {
+        let (mut runs, mut lanes) = (Interleaved::default(), [(0, [0; 2]); INTERLEAVED]);
         // `results` has one slot per nonempty lane, so each slot finds its lane. Unused runs keep the size 0.
         for (run, found) in lanes[..results.len()].iter_mut().enumerate() {
             let Some((lane, ends)) = next_stored(offsets, next) else { break };
@@ -291,12 +291,12 @@ pub(crate) fn results_of<U: Copy>(
             (runs.starts[run], runs.sizes[run]) = (ends[0], if size > LONG { 0 } else { size });
             (*found, next) = ((lane, ends), lane + 1);
         }
-        let (found, are_known) = quickly(&runs);
-        // A long run has the size 0, so its result is never taken from `quickly`.
+        let (found, are_known) = fast(&runs);
+        // A long run has the size 0, so its result is never taken from `fast`.
         for (run, result) in results.iter_mut().enumerate() {
             let (lane, [start, end]) = lanes[run];
             let is_known = are_known[run] & (runs.sizes[run] > 0);
-            *result = if is_known { found[run] } else { slowly(lane, start..end)? };
+            *result = if is_known { found[run] } else { slow(lane, start..end)? };
         }
     }
     Ok(())

@@ -47,7 +47,7 @@ impl<'a, T> MatrixEntries<'a, T> {
 }
 
 /// Maps a row of the result to its left row and to the first row of the matrix on the right.
-pub(crate) type Turn<'a> = &'a (dyn Fn(usize) -> (usize, usize) + Sync);
+pub(crate) type RowMap<'a> = &'a (dyn Fn(usize) -> (usize, usize) + Sync);
 
 /// The reason why a product does not have a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,8 +59,8 @@ pub(crate) enum Missing {
 }
 
 impl From<AllocError> for Missing {
-    fn from(refused: AllocError) -> Self {
-        Missing::Memory(refused)
+    fn from(rejection: AllocError) -> Self {
+        Missing::Memory(rejection)
     }
 }
 

@@ -191,7 +191,7 @@ impl<T: Real> Group<'_, T> {
             // The group does not have a value: its gradient is lost, or divided among all its positions.
             let positions = u64::try_from(self.unstored.positions(self.stored.len())).unwrap_or(u64::MAX);
             let (receivers, number) =
-                if spread_nan { (Receivers::All, positions) } else { (Receivers::Ranked, NOBODY) };
+                if spread_nan { (Receivers::All, positions) } else { (Receivers::Ranked, NO_RECEIVERS) };
             return Ok(RankWeights { receivers, values: [T::ZERO; 2], numbers: [number; 2], parts: [1.0; 2] });
         };
         // Equal middle values form one set of receivers under `Spread`, so their weights add up to 1.
@@ -225,7 +225,7 @@ impl<T: Real> Group<'_, T> {
 
     /// Returns the index of the stored element at `rank`, ordered by value and position, where `value` is its value.
     ///
-    /// Returns `NOBODY` if the element at `rank` is unstored. The number of unstored positions before an entry is its
+    /// Returns `NO_RECEIVERS` if the element at `rank` is unstored. The number of unstored positions before an entry is its
     /// position minus its index.
     fn at_rank(&self, value: T, rank: u64) -> u64 {
         let unstored_below = self.unstored.count_numbers(self.stored.len(), |fill| fill < value);
@@ -239,13 +239,13 @@ impl<T: Real> Group<'_, T> {
         });
         match ranked.find(|&(candidate, _)| candidate >= rank) {
             Some((found, within)) if found == rank => within as u64,
-            _ => NOBODY,
+            _ => NO_RECEIVERS,
         }
     }
 }
 
 /// The index of no element.
-const NOBODY: u64 = u64::MAX;
+const NO_RECEIVERS: u64 = u64::MAX;
 
 /// The rule for dividing the gradient of a median or quantile among elements.
 #[derive(Clone, Copy)]

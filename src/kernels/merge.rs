@@ -25,8 +25,8 @@ pub(crate) enum Unmerged {
 }
 
 impl From<AllocError> for Unmerged {
-    fn from(refused: AllocError) -> Self {
-        Unmerged::AllocError(refused)
+    fn from(rejection: AllocError) -> Self {
+        Unmerged::AllocError(rejection)
     }
 }
 
@@ -184,7 +184,7 @@ fn truth_words(count: usize, truths: &dyn NonzeroBits) -> Allocated<Few<u64>> {
 fn or_merged(merged: Result<Merged<bool>, Unmerged>) -> Allocated<Merged<bool>> {
     match merged {
         Ok(merged) => Ok(merged),
-        Err(Unmerged::AllocError(refused)) => Err(refused),
+        Err(Unmerged::AllocError(rejection)) => Err(rejection),
         Err(Unmerged::At(_)) => unreachable!("an or has a result everywhere"),
     }
 }
@@ -498,8 +498,8 @@ mod tests {
         let large = coords.clone().map(|axis| axis.into_iter().map(|coord| coord << 50).collect::<Vec<_>>());
         for (coords, position) in [(&coords, vec![2, 3]), (&in_order, vec![2, 3]), (&large, vec![2 << 50, 3 << 50])] {
             let coords: Vec<AxisCoords> = coords.iter().cloned().map(AxisCoords::from).collect();
-            let refused = merged::<u8>(coords.into(), vec![0; 5].into(), &|_, _| None).err();
-            assert_eq!(refused, Some(Unmerged::At(position)));
+            let rejection = merged::<u8>(coords.into(), vec![0; 5].into(), &|_, _| None).err();
+            assert_eq!(rejection, Some(Unmerged::At(position)));
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::base::alloc::{self, Allocated};
 use crate::element::Element;
-use crate::kernels::matrix::{MatrixEntries, SparseRows, Turn};
+use crate::kernels::matrix::{MatrixEntries, RowMap, SparseRows};
 
 /// Returns the canonical NaN for a value that is not finite.
 fn nan_of<T: Element>(value: T) -> T {
@@ -38,12 +38,12 @@ pub(crate) fn spread_nan_from_right<T: Element>(
     left: MatrixEntries<'_, T>,
     right: &[T],
     (inner, width): (usize, usize),
-    turn: Turn<'_>,
+    row_map: RowMap<'_>,
     result: &mut [T],
 ) -> Allocated<()> {
     let bad = bad_columns(right, inner, width)?;
     for (row, slots) in result.chunks_exact_mut(width).enumerate() {
-        let (of_left, base) = turn(row);
+        let (of_left, base) = row_map(row);
         let (columns, _) = left.row(of_left);
         // `base / inner` is the index of the right matrix. Its columns are adjacent in `bad`.
         let first = bad.partition_point(|bad| bad.matrix < base / inner);
@@ -63,12 +63,12 @@ pub(crate) fn spread_nan_from_left<T: Element>(
     left: &[T],
     right: SparseRows<'_>,
     (inner, width): (usize, usize),
-    turn: Turn<'_>,
+    row_map: RowMap<'_>,
     result: &mut [T],
 ) -> Allocated<()> {
     let mut counts = alloc::zeros::<usize>(width)?;
     for (row, slots) in result.chunks_exact_mut(width).enumerate() {
-        let (of_left, base) = turn(row);
+        let (of_left, base) = row_map(row);
         let elements = &left[of_left * inner..][..inner];
         let Some(&first) = elements.iter().find(|element| !element.isfinite()) else { continue };
         counts.fill(0);

@@ -28,32 +28,32 @@ pub enum GroupError {
 }
 
 impl From<AllocError> for GroupError {
-    fn from(refused: AllocError) -> Self {
-        GroupError::Memory(refused)
+    fn from(failure: AllocError) -> Self {
+        GroupError::Memory(failure)
     }
 }
 
 /// The results of all groups, or the first failure.
-pub(crate) type Outcomes<T> = Result<T, Refused>;
+pub(crate) type Outcomes<T> = Result<T, FailedGroup>;
 
 /// A group without a result, by its index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Refused {
+pub(crate) struct FailedGroup {
     pub(crate) fault: GroupError,
     pub(crate) group: usize,
 }
 
-impl From<AllocError> for Refused {
-    fn from(refused: AllocError) -> Self {
+impl From<AllocError> for FailedGroup {
+    fn from(failure: AllocError) -> Self {
         // A failed allocation does not belong to a group, so the index is meaningless here.
-        Refused { fault: refused.into(), group: 0 }
+        FailedGroup { fault: failure.into(), group: 0 }
     }
 }
 
 impl GroupError {
     /// Returns the fault together with the index of its group.
-    pub(crate) fn of(self, group: usize) -> Refused {
+    pub(crate) fn of(self, group: usize) -> FailedGroup {
         // Callers that process a range of groups add its start to `group` afterwards.
-        Refused { fault: self, group }
+        FailedGroup { fault: self, group }
     }
 }

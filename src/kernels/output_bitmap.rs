@@ -250,7 +250,7 @@ pub(crate) fn marked_cells<M: Mark, U: Copy + Send>(
         for cell in cells.filter(|&cell| marks[cell].is_set()) {
             match result(cell) {
                 Ok(result) => results.push(result),
-                Err(GroupError::Memory(refused)) => return Err(refused),
+                Err(GroupError::Memory(rejection)) => return Err(rejection),
                 Err(_) => return Ok(None),
             }
         }

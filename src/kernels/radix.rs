@@ -27,10 +27,10 @@ const LARGE: usize = 1 << 16;
 /// The number of bits sorted per pass.
 const DIGIT: u32 = 8;
 
-/// Up to `ALL_DIGITS` bits are sorted digit by digit. With more bits only the top `TELLING` bits are sorted by digits.
+/// Up to `ALL_DIGITS` bits are sorted digit by digit. With more bits only the top `FIRST_BITS` bits are sorted by digits.
 /// Entries of a bucket mostly differ there, and ties are sorted by comparison.
 const ALL_DIGITS: u32 = 3 * DIGIT;
-const TELLING: u32 = 2 * DIGIT;
+const FIRST_BITS: u32 = 2 * DIGIT;
 
 /// Fewer words are sorted by comparison, because counting all digits has a fixed cost.
 const FEW: usize = 1 << 8;
@@ -285,7 +285,7 @@ fn sort_words(words: &mut Vec<u64>, spare: &mut Vec<u64>, bits: Range<u32>) {
     }
     spare.resize(words.len(), 0);
     let width = bits.end - bits.start;
-    let first = if width <= ALL_DIGITS { bits.start } else { bits.end - TELLING };
+    let first = if width <= ALL_DIGITS { bits.start } else { bits.end - FIRST_BITS };
     // Invariant: `words` are sorted by the bits from `first` to `shift`, stable for equal bits.
     for shift in (first..bits.end).step_by(DIGIT as usize) {
         sort_by_digit(words, spare, shift);

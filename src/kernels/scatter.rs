@@ -15,7 +15,7 @@ use crate::kernels::op::Outcome;
 use crate::kernels::output_bitmap::{StoredCells, marked_cells};
 
 /// The table bytes per entry: a larger table would exceed the memory of the entries.
-const BYTES_AN_ENTRY: u128 = 10;
+const BYTES_PER_ENTRY: u128 = 10;
 /// Tables up to this size stay in a cache. Debug builds use a smaller size, so that tests cover larger tables.
 const CACHE_BYTES: usize = if cfg!(debug_assertions) { 1 << 17 } else { 1 << 24 };
 /// The bytes of a bucket of output elements, which stay in a cache near the processor.
@@ -88,7 +88,7 @@ pub(crate) fn scatter<T: Element, C: Copy + Send + Sync, U: Copy + Send>(
 ) -> Allocated<Option<StoredCells<U>>> {
     let bytes = kept.cells().saturating_mul(OutputAccumulators::<C>::BYTES as u128);
     // Indices of output elements are stored in 32 bits while bucketed.
-    if kept.lead || kept.cells() > u32::MAX.into() || bytes > BYTES_AN_ENTRY * values.len() as u128 {
+    if kept.lead || kept.cells() > u32::MAX.into() || bytes > BYTES_PER_ENTRY * values.len() as u128 {
         return Ok(None);
     }
     let count = kept.cells() as usize;

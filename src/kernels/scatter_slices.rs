@@ -23,7 +23,7 @@ pub(crate) type Sum = [[f64; 2]; 2];
 /// Larger tables exceed the last cache; entries are bucketed by output element instead.
 const TABLE_BYTES: usize = 1 << 24;
 /// With fewer entries per output element the table would exceed the memory of the entries.
-const ENTRIES_A_CELL: usize = 4;
+const ENTRIES_PER_OUTPUT: usize = 4;
 /// Fewer values do not justify the tables.
 const FEW: usize = 1 << 12;
 /// The sample size from which the magnitude of values is estimated; the sample has up to twice as many values.
@@ -118,7 +118,7 @@ pub(crate) fn scatter<T: Copy + Sync, U: Copy + Send>(
     float: impl Fn(T) -> f64 + Sync,
     finish: &Finish<'_, U>,
 ) -> Allocated<Option<StoredCells<U>>> {
-    let most = (TABLE_BYTES / size_of::<i64>()).min(values.len() / ENTRIES_A_CELL);
+    let most = (TABLE_BYTES / size_of::<i64>()).min(values.len() / ENTRIES_PER_OUTPUT);
     if kept.lead || values.len() < FEW || kept.cells() > most as u128 {
         return Ok(None);
     }

@@ -4,10 +4,10 @@
 //! running sum at its end minus the running sum at its start. No branch depends on the length of a lane.
 
 use crate::element::{Slices, max_magnitude};
-use crate::kernels::op::{Outcomes, Refused};
+use crate::kernels::op::{FailedGroup, Outcomes};
 
 /// The maximum number of entries per block; sums of this many integers are exact floats.
-const TOGETHER: usize = 1 << 9;
+const BATCH: usize = 1 << 9;
 /// The number of bits kept free for such a sum.
 const ROOM: i32 = 7;
 /// Lanes that are longer on average are summed by SIMD loops instead.
@@ -21,35 +21,35 @@ pub(crate) fn are_short(offsets: &[usize]) -> bool {
 
 /// Writes the results of the lanes that hold a value.
 ///
-/// `quickly` computes a result from the sum and the size of a lane. `slowly` receives the offsets of lanes and a slot
-/// for each result; it handles lanes and blocks that `quickly` or the integers do not cover.
+/// `fast` computes a result from the sum and the size of a lane. `slow` receives the offsets of lanes and a slot
+/// for each result; it handles lanes and blocks that `fast` or the integers do not cover.
 #[inline(always)]
 pub(crate) fn sums_of_lanes<T: Copy, U: Copy>(
     offsets: &[usize],
     values: &[T],
     results: &mut [U],
     float: impl Fn(T) -> f64,
-    quickly: impl Fn([f64; 2], usize) -> Option<U>,
-    slowly: impl Fn(&[usize], &mut [U]) -> Outcomes<()>,
+    fast: impl Fn([f64; 2], usize) -> Option<U>,
+    slow: impl Fn(&[usize], &mut [U]) -> Outcomes<()>,
 ) -> Outcomes<()> {
     let mut sums = RunningSums::new();
     let (mut lane, mut results) = (0, results);
     // Invariant: lanes before `lane` are written, and `results` starts at the first lane after them.
     while lane + 1 < offsets.len() {
-        let lanes = &offsets[lane..offsets.len().min(lane + TOGETHER)];
-        let fitting = lanes.partition_point(|&offset| offset - lanes[0] <= TOGETHER);
+        let lanes = &offsets[lane..offsets.len().min(lane + BATCH)];
+        let fitting = lanes.partition_point(|&offset| offset - lanes[0] <= BATCH);
         // At least one lane is processed, so the loop ends even if the lane is longer than a block.
         let lanes = &lanes[..fitting.max(2)];
         let stored = lanes.windows(2).filter(|ends| ends[0] < ends[1]).count();
         let (block, rest) = std::mem::take(&mut results).split_at_mut(stored);
         let entries = &values[lanes[0]..lanes[lanes.len() - 1]];
-        let slices = if entries.len() <= TOGETHER { sums.add(entries, &float) } else { None };
+        let slices = if entries.len() <= BATCH { sums.add(entries, &float) } else { None };
         match slices {
-            Some(slices) => sums.write(lanes, slices, block, &quickly, &slowly),
-            None => slowly(lanes, block),
+            Some(slices) => sums.write(lanes, slices, block, &fast, &slow),
+            None => slow(lanes, block),
         }
         // A failure counts lanes from the start of the block.
-        .map_err(|refused| Refused { group: lane + refused.group, ..refused })?;
+        .map_err(|failure| FailedGroup { group: lane + failure.group, ..failure })?;
         (lane, results) = (lane + lanes.len() - 1, rest);
     }
     Ok(())
@@ -58,13 +58,13 @@ pub(crate) fn sums_of_lanes<T: Copy, U: Copy>(
 /// Running sums of the integers of a block.
 struct RunningSums {
     /// The sum of the integers before each value, and the sum of all.
-    before: [[i64; 2]; TOGETHER + 1],
+    before: [[i64; 2]; BATCH + 1],
 }
 
 impl RunningSums {
     #[inline(always)]
     fn new() -> Self {
-        RunningSums { before: [[0; 2]; TOGETHER + 1] }
+        RunningSums { before: [[0; 2]; BATCH + 1] }
     }
 
     /// Adds up the integers of some values; returns `None` if the integers do not represent a value exactly.
@@ -88,7 +88,7 @@ impl RunningSums {
         (spilled == 0).then_some(slices)
     }
 
-    /// Writes the results of the lanes that hold a value, and calls `slowly` for lanes that `quickly` does not cover.
+    /// Writes the results of the lanes that hold a value, and calls `slow` for lanes that `fast` does not cover.
     ///
     /// A mean that lies between two floats is one frequent case.
     #[inline(always)]
@@ -97,19 +97,19 @@ impl RunningSums {
         offsets: &[usize],
         slices: Slices,
         results: &mut [U],
-        quickly: impl Fn([f64; 2], usize) -> Option<U>,
-        slowly: impl Fn(&[usize], &mut [U]) -> Outcomes<()>,
+        fast: impl Fn([f64; 2], usize) -> Option<U>,
+        slow: impl Fn(&[usize], &mut [U]) -> Outcomes<()>,
     ) -> Outcomes<()> {
         let lanes = offsets.windows(2).enumerate().filter(|(_, ends)| ends[0] < ends[1]);
         for (place, (lane, ends)) in results.iter_mut().zip(lanes) {
-            // Offsets are relative to the block, which has at most `TOGETHER` entries; `min` only removes a bounds
+            // Offsets are relative to the block, which has at most `BATCH` entries; `min` only removes a bounds
             // check.
-            let [start, end] = [0, 1].map(|at| self.before[(ends[at] - offsets[0]).min(TOGETHER)]);
+            let [start, end] = [0, 1].map(|at| self.before[(ends[at] - offsets[0]).min(BATCH)]);
             let sums = [end[0].wrapping_sub(start[0]), end[1].wrapping_sub(start[1])];
-            match quickly(slices.pair(sums), ends[1] - ends[0]) {
+            match fast(slices.pair(sums), ends[1] - ends[0]) {
                 Some(result) => *place = result,
-                None => slowly(ends, std::slice::from_mut(place))
-                    .map_err(|refused| Refused { group: lane + refused.group, ..refused })?,
+                None => slow(ends, std::slice::from_mut(place))
+                    .map_err(|failure| FailedGroup { group: lane + failure.group, ..failure })?,
             }
         }
         Ok(())
@@ -123,7 +123,7 @@ mod tests {
     use crate::kernels::op::GroupError;
     use std::cell::Cell;
 
-    /// Compares the sums of lanes with exact sums, and returns the number of lanes that `slowly` computed.
+    /// Compares the sums of lanes with exact sums, and returns the number of lanes that `slow` computed.
     fn check(offsets: &[usize], values: &[f64]) -> usize {
         let exact = |ends: &[usize]| {
             let mut total = <f64 as Ring>::Total::default();
@@ -134,15 +134,15 @@ mod tests {
             offsets.windows(2).filter(|ends| ends[0] < ends[1]).map(exact).map(f64::to_bits).collect::<Vec<_>>()
         };
         let left = Cell::new(0);
-        let slowly = |offsets: &[usize], results: &mut [u64]| {
+        let slow = |offsets: &[usize], results: &mut [u64]| {
             left.set(left.get() + results.len());
             results.copy_from_slice(&sums(offsets));
             Ok(())
         };
         let expected = sums(offsets);
         let mut results = vec![1; expected.len()];
-        let quickly = |[high, low]: [f64; 2], _| Some((high + low + 0.0).to_bits());
-        sums_of_lanes(offsets, values, &mut results, |value| value, quickly, slowly).unwrap();
+        let fast = |[high, low]: [f64; 2], _| Some((high + low + 0.0).to_bits());
+        sums_of_lanes(offsets, values, &mut results, |value| value, fast, slow).unwrap();
         assert_eq!(results, expected);
         left.get()
     }
@@ -169,21 +169,21 @@ mod tests {
         assert_eq!(check(&offsets([0; 3000].into_iter()), &[]), 0);
         assert_eq!(check(&offsets((0..4000).map(|lane| lane * 7 % 11)), &values), 0);
         assert_eq!(check(&offsets((0..3000).map(|lane| usize::from(lane % 700 == 699))), &values), 0);
-        assert_eq!(check(&offsets([TOGETHER, 1, TOGETHER - 1, 0, TOGETHER].into_iter()), &values), 0);
-        assert_eq!(check(&offsets([3, TOGETHER + 1, 5, 5000, 0, 2].into_iter()), &values), 2);
+        assert_eq!(check(&offsets([BATCH, 1, BATCH - 1, 0, BATCH].into_iter()), &values), 0);
+        assert_eq!(check(&offsets([3, BATCH + 1, 5, 5000, 0, 2].into_iter()), &values), 2);
         // With one sign the sum has its maximum magnitude.
         let alike: Vec<f64> = values.iter().map(|value| value.abs() * 0.5 + 0.5).collect();
-        assert_eq!(check(&offsets([TOGETHER; 40].into_iter()), &alike), 0);
+        assert_eq!(check(&offsets([BATCH; 40].into_iter()), &alike), 0);
     }
 
-    /// A block whose value is too small relative to the largest, or not finite, is passed to `slowly`.
+    /// A block whose value is too small relative to the largest, or not finite, is passed to `slow`.
     #[test]
     fn blocks_that_integers_do_not_hold_are_left() {
         let offsets = offsets([8; 640].into_iter());
         for hostile in [1e300, 1e-300, 5e-324, f64::INFINITY, f64::NAN, f64::MAX, -1e17] {
             let mut values = values(5120);
             values[2000] = hostile;
-            assert_eq!(check(&offsets, &values), TOGETHER / 8);
+            assert_eq!(check(&offsets, &values), BATCH / 8);
         }
         let mut values = values(5120);
         values.fill(-0.0);
@@ -192,29 +192,29 @@ mod tests {
 
     #[test]
     fn the_lane_that_fails_is_named_by_its_number() {
-        let slowly = |offsets: &[usize], _: &mut [u8]| match offsets[0] {
+        let slow = |offsets: &[usize], _: &mut [u8]| match offsets[0] {
             start @ 1024.. => Err(GroupError::Empty.of((2000 - start) / 2)),
             _ => Ok(()),
         };
         let offsets: Vec<usize> = (0..=1500).map(|lane| 2 * lane).collect();
-        let found = sums_of_lanes(&offsets, &[1.0; 3000], &mut [0; 1500], |value| value, |_, _| None, slowly);
+        let found = sums_of_lanes(&offsets, &[1.0; 3000], &mut [0; 1500], |value| value, |_, _| None, slow);
         assert_eq!(found, Err(GroupError::Empty.of(1000)));
     }
 
-    /// Lanes without a quick result are passed to `slowly` one by one.
+    /// Lanes without a quick result are passed to `slow` one by one.
     #[test]
     fn lanes_that_are_not_told_quickly_leave_their_block_as_it_is() {
         let offsets = offsets((0..300).map(|lane| lane % 4));
         let (lanes, asked) = (offsets.windows(2).filter(|ends| ends[0] < ends[1]).count(), Cell::new(0));
-        let quickly = |_, size| (size != 2).then_some(size);
-        let slowly = |offsets: &[usize], results: &mut [usize]| {
+        let fast = |_, size| (size != 2).then_some(size);
+        let slow = |offsets: &[usize], results: &mut [usize]| {
             asked.set(asked.get() + results.len());
             assert_eq!((offsets.len(), offsets[1] - offsets[0]), (2, 2));
             results.copy_from_slice(&[20]);
             Ok(())
         };
         let mut results = vec![0; lanes];
-        sums_of_lanes(&offsets, &[1.0; 450], &mut results, |value| value, quickly, slowly).unwrap();
+        sums_of_lanes(&offsets, &[1.0; 450], &mut results, |value| value, fast, slow).unwrap();
         assert!(results.chunks(3).all(|sizes| sizes == [1, 20, 3]));
         assert_eq!(asked.get(), 75);
     }

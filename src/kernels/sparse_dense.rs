@@ -7,7 +7,7 @@ use crate::base::few::Few;
 use crate::base::machine::in_wide_vectors;
 use crate::base::threads;
 use crate::element::Element;
-use crate::kernels::matrix::{MatrixEntries, Missing, Turn, first_overflow, shares};
+use crate::kernels::matrix::{MatrixEntries, Missing, RowMap, first_overflow, shares};
 use crate::kernels::panels::{PanelOrder, TableSize};
 use crate::kernels::semiring::Semiring;
 
@@ -23,7 +23,7 @@ pub(crate) fn of_entries<T: Element, S: Semiring<T>>(
     left: MatrixEntries<'_, T>,
     (right, inner): (&[T], usize),
     (rows, width): (usize, usize),
-    turn: Turn<'_>,
+    row_map: RowMap<'_>,
 ) -> Result<Vec<T>, Missing> {
     // If the left operand is repeated (broadcast), every row counts the same.
     let offsets = left.rows.offsets;
@@ -35,14 +35,14 @@ pub(crate) fn of_entries<T: Element, S: Semiring<T>>(
     let sums = (width * size_of::<S::Sum>() + size_of::<Range<usize>>()) * ends.len();
     let walk = if width > 1 { table.walk(each, sums) } else { None };
     shared_out(rows * width, &ends, width, &|first, slots| {
-        let turn = |row: usize| turn(first + row);
+        let row_map = |row: usize| row_map(first + row);
         in_wide_vectors(
             #[inline(always)]
             || match walk {
-                Some(walk) => by_panels(op, left, (right, inner), (slots, width), turn, walk),
-                None if width == 1 => Ok(of_one_column(op, left, right, slots, turn)),
+                Some(walk) => by_panels(op, left, (right, inner), (slots, width), row_map, walk),
+                None if width == 1 => Ok(of_one_column(op, left, right, slots, row_map)),
                 None => Ok(each_row(slots, width, |row, slots| {
-                    let (of_left, base) = turn(row);
+                    let (of_left, base) = row_map(row);
                     gathered(op, pairs(left, left.rows.range(of_left)), &right[base * width..], Results(slots))
                 })),
             },
@@ -66,7 +66,7 @@ fn by_panels<T: Element, S: Semiring<T>>(
     left: MatrixEntries<'_, T>,
     (right, inner): (&[T], usize),
     (slots, width): (&mut [T], usize),
-    turn: impl Fn(usize) -> (usize, usize),
+    row_map: impl Fn(usize) -> (usize, usize),
     walk: PanelOrder,
 ) -> Allocated<Option<usize>> {
     let (rows, mut first, mut missing) = (slots.len() / width, 0, None);
@@ -75,11 +75,11 @@ fn by_panels<T: Element, S: Semiring<T>>(
     // Invariant: rows before `first` are written.
     while first < rows {
         // Only rows that use the same matrix share its panels.
-        let base = turn(first).1;
+        let base = row_map(first).1;
         let end = rows.min(first + walk.at_once);
-        let turns = (first..end).map(&turn).take_while(|turn| turn.1 == base);
+        let turns = (first..end).map(&row_map).take_while(|row_map| row_map.1 == base);
         rest.clear();
-        rest.extend(turns.map(|turn| left.rows.range(turn.0)));
+        rest.extend(turns.map(|row_map| left.rows.range(row_map.0)));
         let sums = &mut sums[..rest.len() * width];
         sums.fill(op.nothing());
         // Columns increase within a row, so each panel continues where the panel before it stopped.
@@ -107,12 +107,12 @@ fn of_one_column<T: Element, S: Semiring<T>>(
     left: MatrixEntries<'_, T>,
     right: &[T],
     slots: &mut [T],
-    turn: impl Fn(usize) -> (usize, usize),
+    row_map: impl Fn(usize) -> (usize, usize),
 ) -> Option<usize> {
     let mut first = None;
     // Terms are added in entry order, as in the wider forms.
     for (row, slot) in slots.iter_mut().enumerate() {
-        let (of_left, base) = turn(row);
+        let (of_left, base) = row_map(row);
         let ((columns, values), right) = (left.row(of_left), &right[base..]);
         let mut sum = op.nothing();
         for (&column, &value) in columns.iter().zip(values) {
@@ -132,7 +132,7 @@ pub(crate) fn of_arrays<T: Element, S: Semiring<T>>(
     (left, inner): (&[T], usize),
     right: &[T],
     (rows, width): (usize, usize),
-    turn: Turn<'_>,
+    row_map: RowMap<'_>,
 ) -> Result<Vec<T>, Missing> {
     let ends = shares(rows, (FIRST + NEXT * width).saturating_mul(inner.max(1)), &|row| row);
     shared_out(rows * width, &ends, width, &|first, slots| {
@@ -140,7 +140,7 @@ pub(crate) fn of_arrays<T: Element, S: Semiring<T>>(
             #[inline(always)]
             || {
                 Ok(each_row(slots, width, |row, slots| {
-                    let (of_left, base) = turn(first + row);
+                    let (of_left, base) = row_map(first + row);
                     let pairs = left[of_left * inner..][..inner].iter().copied().enumerate();
                     gathered(op, pairs, &right[base * width..], Results(slots))
                 }))
@@ -305,13 +305,13 @@ mod tests {
         let values: Vec<T> = (0..columns.len()).map(&of).collect();
         let right: Vec<T> = (0..2 * inner * width).map(|at| of(at * 3 + 1)).collect();
         let left = MatrixEntries { rows: SparseRows { offsets: &offsets, columns: &columns }, values: &values };
-        let turn = |row: usize| (row, row / 17 * inner);
+        let row_map = |row: usize| (row, row / 17 * inner);
         let (mut plain, mut panels) = (vec![T::ZERO; rows * width], vec![T::ZERO; rows * width]);
         let missing = each_row(&mut plain, width, |row, slots| {
-            let (of_left, base) = turn(row);
+            let (of_left, base) = row_map(row);
             gathered(PlusTimes, pairs(left, left.rows.range(of_left)), &right[base * width..], Results(slots))
         });
-        let found = by_panels(PlusTimes, left, (&right, inner), (&mut panels, width), turn, walk);
+        let found = by_panels(PlusTimes, left, (&right, inner), (&mut panels, width), row_map, walk);
         [(plain, missing), (panels, found.unwrap())]
     }
 

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use crate::base::alloc::{self, AllocError, Allocated};
 use crate::base::threads;
 use crate::element::Element;
-use crate::kernels::matrix::{Missing, RowMask, SparseRows, Turn, first_overflow, shares};
+use crate::kernels::matrix::{Missing, RowMap, RowMask, SparseRows, first_overflow, shares};
 use crate::kernels::semiring::Semiring;
 
 /// The estimated picoseconds per pair of entries, for the pattern and for the sums.
@@ -29,7 +29,7 @@ pub(crate) struct RowOperands<'a> {
     pub(crate) width: usize,
     /// The number of rows of the result.
     pub(crate) rows: usize,
-    pub(crate) turn: Turn<'a>,
+    pub(crate) row_map: RowMap<'a>,
     /// The positions that the result may have; `None` for all.
     pub(crate) mask: Option<RowMask<'a>>,
 }
@@ -59,7 +59,7 @@ impl RowOperands<'_> {
         work.push(0);
         let mut sum = 0usize;
         for row in 0..self.rows {
-            let (of_left, base) = (self.turn)(row);
+            let (of_left, base) = (self.row_map)(row);
             let lengths = self.left.range(of_left).map(|entry| {
                 let range = self.right.range(base + self.left.columns[entry] as usize);
                 range.len()
@@ -92,7 +92,7 @@ impl RowOperands<'_> {
             group.clear();
             // A group has at least one row, so the loop ends.
             while next < rows.end && named.len() < GROUP {
-                let (of_left, base) = (self.turn)(next);
+                let (of_left, base) = (self.row_map)(next);
                 let entries = self.left.range(of_left);
                 alloc::reserve(&mut named, entries.len())?;
                 named.extend(self.left.columns[entries.clone()].iter().map(|&column| {
@@ -386,7 +386,7 @@ mod tests {
             right: SparseRows { offsets: &[0, 1 << 20], columns: &columns },
             width: 1 << 20,
             rows: 1 << 20,
-            turn: &|row| (row, 0),
+            row_map: &|row| (row, 0),
             mask: None,
         };
         // Counting all 2^40 entries would be far too slow.

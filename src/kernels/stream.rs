@@ -9,7 +9,7 @@ use crate::element::Element;
 use crate::kernels::fold::{Fold, share_runs, unstored_state};
 use crate::kernels::group::Unstored;
 use crate::kernels::holistic::{Group, Holistic, reduce_runs};
-use crate::kernels::op::{Outcomes, Refused};
+use crate::kernels::op::{FailedGroup, Outcomes};
 
 /// The largest number of values in a chunk.
 pub(crate) const PIECE: usize = 1 << 13;
@@ -87,7 +87,7 @@ fn by_blocks<U: Send>(
         for groups in blocks(offsets).take_while(|_| takes_chunks.load(Ordering::Relaxed)) {
             let of_block = reduce(&offsets[groups.start..=groups.end], &mut results[groups.clone()]);
             // The group index in an error counts from the first group of the block.
-            let shifted = |refusal: Refused| Refused { group: groups.start + refusal.group, ..refusal };
+            let shifted = |failure: FailedGroup| FailedGroup { group: groups.start + failure.group, ..failure };
             takes_chunks.fetch_and(of_block.map_err(shifted)?, Ordering::Relaxed);
         }
         Ok(())

@@ -162,8 +162,8 @@ pub(crate) struct FailedElement {
 }
 
 impl From<AllocError> for FailedElement {
-    fn from(refused: AllocError) -> Self {
-        FailedElement { at: 0, fault: refused.into() }
+    fn from(rejection: AllocError) -> Self {
+        FailedElement { at: 0, fault: rejection.into() }
     }
 }
 

@@ -62,7 +62,7 @@ impl<P: Pattern, T: Element> ByBytes for TensorBytes<P, T> {
     }
 
     fn piece(&self, like: &ErasedValue, values: &[u8], has_unstored: bool) -> Result<ErasedValue> {
-        let values = values_of::<T>(values).ok_or_else(|| refused("the returned bytes are not values"))?;
+        let values = values_of::<T>(values).ok_or_else(|| rejection("the returned bytes are not values"))?;
         let (count, fill) = (values.len(), downcast::<Tensor<P, T>>(like).fill());
         let pattern = one_lane(P::FORMAT, P::Index::WIDTH, count, count + usize::from(has_unstored))?;
         Ok(Arc::new(Tensor::from_valid(P::from_any(pattern)?, values, fill)))
@@ -78,7 +78,11 @@ impl<P: Pattern, T: Element> ByBytes for TensorBytes<P, T> {
     fn filled(&self, value: &[u8]) -> Result<ErasedValue> {
         let fill = values_of::<T>(value).and_then(|values| values.first().copied());
         let pattern = P::from_any(one_lane(P::FORMAT, P::Index::WIDTH, 0, 0)?)?;
-        Ok(Arc::new(Tensor::from_valid(pattern, Vec::new(), fill.ok_or_else(|| refused("the bytes are not a value"))?)))
+        Ok(Arc::new(Tensor::from_valid(
+            pattern,
+            Vec::new(),
+            fill.ok_or_else(|| rejection("the bytes are not a value"))?,
+        )))
     }
 
     fn fill(&self, value: &ErasedValue) -> Number {
@@ -113,19 +117,19 @@ impl<P: Pattern, T: Element> ByBytes for TensorBytes<P, T> {
     }
 }
 
-fn refused(why: &str) -> Error {
+fn rejection(why: &str) -> Error {
     Error::Argument { operation: "collect", why: why.into() }
 }
 
 /// Rejects coordinates that are not entries of this shape in row-major order.
 fn check(shape: &Shape, count: usize, coords: &[Vec<u64>]) -> Result<()> {
     if coords.len() != shape.rank() || coords.iter().any(|axis| axis.len() != count) {
-        return Err(refused("the number of returned coordinates is wrong"));
+        return Err(rejection("the number of returned coordinates is wrong"));
     }
     let within = coords.iter().zip(shape.iter()).all(|(axis, &length)| axis.iter().all(|&coord| coord < length as u64));
     let at = |entry: usize| coords.iter().map(move |axis| axis[entry]);
     match within && (1..count).all(|entry| at(entry - 1).lt(at(entry))) {
         true => Ok(()),
-        false => Err(refused("the returned coordinates are out of range or out of order")),
+        false => Err(rejection("the returned coordinates are out of range or out of order")),
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::any::AnyKind;
 use super::call::{Arg, Call};
 pub(crate) use super::engine::is_of_a_step;
-use super::gradient::{Refusal, all};
+use super::gradient::{MissingGradient, all};
 use super::node::{Body, ChunkedInput, Form, Work, downcast_owned, reachable};
 pub(crate) use super::node::{ErasedValue, Facts, Node, StepImpl, downcast};
 use super::plan::{Plan, numbered};
@@ -67,7 +67,7 @@ pub(crate) fn step_impl(kind: &'static AnyKind, run: Run) -> StepImpl {
 }
 
 /// The gradient of a result, or the step that has none.
-pub(crate) type Found = Result<Option<Arc<Node>>, Box<Refusal>>;
+pub(crate) type Found = Result<Option<Arc<Node>>, Box<MissingGradient>>;
 
 /// Returns the gradient of a result by one of its inputs; `None` if the result does not depend on the input. `found` is
 /// called with each step and the gradient of each of its inputs.
@@ -163,7 +163,7 @@ impl OrderedStep {
     ) -> Lazy<AnyValue> {
         let inputs: Vec<Arc<Node>> = inputs.iter().map(|input| Arc::clone(&input.node)).collect();
         let shapes: Option<Vec<&Shape>> = inputs.iter().map(|input| input.shape.as_ref()).collect();
-        let shape = match inputs.iter().find_map(|input| input.refusal()) {
+        let shape = match inputs.iter().find_map(|input| input.rejection()) {
             Some(error) => Err(error.clone()),
             // The step itself reports incompatible shapes.
             None => Ok(shapes.and_then(|shapes| {

@@ -105,7 +105,7 @@ impl<X: HasGradient> Lazy<X> {
         });
         match found {
             Ok(node) => Lazy::of(node),
-            Err(error) => Lazy::refused(Node::new::<X>("gradient", Body::Refused(error.clone()), None), error),
+            Err(error) => Lazy::invalid(Node::new::<X>("gradient", Body::Invalid(error.clone()), None), error),
         }
     }
 }
@@ -115,10 +115,10 @@ impl<X: HasGradient> Lazy<X> {
 #[track_caller]
 fn found(result: &Arc<Node>, upstream: &Arc<Node>, by: &[&Arc<Node>]) -> Vec<Result<Option<Arc<Node>>>> {
     // Rules are closures, which do not know their caller.
-    let gradients = placed(|| all(result, upstream, by, false, &mut |_, _| {})).map_err(|refusal| refusal.error);
+    let gradients = placed(|| all(result, upstream, by, false, &mut |_, _| {})).map_err(|rejection| rejection.error);
     let of_one = |node: &&Arc<Node>| match gradients.as_ref().map(|found| found.get(&node.id)) {
         Ok(Some(found)) => Ok(Some(Arc::clone(found))),
-        Ok(None) => stranger(result, node).map_or(Ok(None), Err),
+        Ok(None) => unrelated(result, node).map_or(Ok(None), Err),
         Err(error) => Err(error.clone()),
     };
     by.iter().map(of_one).collect()
@@ -127,9 +127,9 @@ fn found(result: &Arc<Node>, upstream: &Arc<Node>, by: &[&Arc<Node>]) -> Vec<Res
 /// Returns the error for a value or step that a result was not made from. Mostly the value is from another call of
 /// `lazy()`, or the step was made again, and zeros would be wrong. Inputs are allowed, because a result need not use
 /// every input.
-fn stranger(result: &Arc<Node>, by: &Arc<Node>) -> Option<Error> {
+fn unrelated(result: &Arc<Node>, by: &Arc<Node>) -> Option<Error> {
     let why = match by.body {
-        Body::Input { .. } | Body::Refused(_) => return None,
+        Body::Input { .. } | Body::Invalid(_) => return None,
         Body::Step { .. } => {
             "the result was not computed from this step; a step that is built again is another step, so reuse the \
              first one"
@@ -144,7 +144,7 @@ fn stranger(result: &Arc<Node>, by: &Arc<Node>) -> Option<Error> {
 }
 
 /// The step without a gradient, and the error.
-pub(crate) struct Refusal {
+pub(crate) struct MissingGradient {
     #[cfg_attr(any(test, not(feature = "eval")), allow(dead_code))] // expressions know where a step is in the text
     pub(crate) step: Arc<Node>,
     pub(crate) error: Error,
@@ -158,16 +158,16 @@ pub(super) fn all(
     by: &[&Arc<Node>],
     is_cut: bool,
     found: &mut dyn FnMut(&Arc<Node>, &Arc<Node>),
-) -> std::result::Result<BTreeMap<u64, Arc<Node>>, Box<Refusal>> {
-    let refused = |error| Err(Box::new(Refusal { step: Arc::clone(result), error }));
-    if let Some(error) = result.refusal().or(upstream.refusal()) {
-        return refused(error.clone());
+) -> std::result::Result<BTreeMap<u64, Arc<Node>>, Box<MissingGradient>> {
+    let rejection = |error| Err(Box::new(MissingGradient { step: Arc::clone(result), error }));
+    if let Some(error) = result.rejection().or(upstream.rejection()) {
+        return rejection(error.clone());
     }
     if let (Some(expected), Some(found)) = (&result.shape, &upstream.shape)
         && expected != found
     {
         let (expected, found) = (expected.clone(), found.clone());
-        return refused(Error::ShapeMismatch { what: "the upstream gradient", expected, found });
+        return rejection(Error::ShapeMismatch { what: "the upstream gradient", expected, found });
     }
     let mut depends: BTreeSet<u64> = by.iter().map(|node| node.id).collect();
     // A formula ends at these steps, so the graph before them is not visited for each step.
@@ -183,7 +183,7 @@ pub(super) fn all(
         if is_end || !sources.iter().any(|input| depends.contains(&input.id)) {
             continue;
         }
-        let none = || Box::new(Refusal { step: Arc::clone(step), error: no_gradient(step) });
+        let none = || Box::new(MissingGradient { step: Arc::clone(step), error: no_gradient(step) });
         let rule_gradients = rules::rule(step, &upstream).ok_or_else(none)?;
         for (at, (input, gradient)) in sources.iter().zip(rule_gradients).enumerate() {
             if !depends.contains(&input.id) {
@@ -199,7 +199,7 @@ pub(super) fn all(
             // A step that returns several gradients does not know the shape of each gradient.
             if let Some(node) = Arc::get_mut(&mut gradient)
                 && node.shape.is_none()
-                && node.refusal().is_none()
+                && node.rejection().is_none()
             {
                 node.shape.clone_from(&input.shape);
             }

@@ -205,13 +205,13 @@ fn reduced_back(axes: &Axes, inputs: &[&Shape], axis: usize) -> Option<StepInput
 fn beside(along: i128, inputs: &[&Shape], axis: usize, rank_of_result: impl Fn(usize) -> usize) -> Option<StepInputs> {
     let rank = inputs.first()?.rank();
     let (along, rank_of_result) = (normalize_axis(along, rank).ok()?, rank_of_result(rank));
-    let mine = match axis {
+    let own = match axis {
         before if before < along => Some(before),
         // Axes after `along` are counted from the end.
-        after => (after + rank).checked_sub(rank_of_result).filter(|&mine| mine > along),
+        after => (after + rank).checked_sub(rank_of_result).filter(|&own| own > along),
     };
     let others = inputs[1..].iter().map(|_| InputRange::Whole);
-    without_run(std::iter::once(InputRange::along(mine?)).chain(others).collect())
+    without_run(std::iter::once(InputRange::along(own?)).chain(others).collect())
 }
 
 /// Returns the positions for a step that combines positions along some axes: all other axes can be split.

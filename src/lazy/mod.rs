@@ -133,7 +133,7 @@ impl<V> Clone for Lazy<V> {
 
 impl<V> fmt::Debug for Lazy<V> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (&self.node.shape, self.node.refusal()) {
+        match (&self.node.shape, self.node.rejection()) {
             (_, Some(error)) => write!(f, "Lazy(refused: {error})"),
             (Some(shape), None) => write!(f, "Lazy({}, shape {shape})", self.node.description()),
             (None, None) => write!(f, "Lazy({}, open shape)", self.node.description()),
@@ -286,7 +286,7 @@ impl<V: Value> Lazy<V> {
     /// assert!(error.ends_with("axis 2 is out of range for rank 2"), "{error}");
     /// ```
     pub fn check(&self) -> Result<()> {
-        self.node.refusal().map_or(Ok(()), |error| Err(error.clone()))
+        self.node.rejection().map_or(Ok(()), |error| Err(error.clone()))
     }
 
     /// Computes the value of a graph without inputs.
@@ -362,8 +362,8 @@ impl<V: Value> Lazy<V> {
     }
 
     /// Returns a step that carries the error of its arguments or of an input.
-    fn refused(mut node: Node, cause: Error) -> Self {
-        node.body = Body::Refused(node.error(cause));
+    fn invalid(mut node: Node, cause: Error) -> Self {
+        node.body = Body::Invalid(node.error(cause));
         node.shape = None;
         Lazy::of(Arc::new(node))
     }
@@ -390,11 +390,11 @@ impl<A: Value, B: Value> Lazy<(A, B)> {
         let call = self.node.call().filter(|call| call.op.forward().is_some());
         let operand = call.and_then(|call| rules::operands(call).get(number).copied());
         let input = operand.and_then(|operand| self.node.inputs.get(operand));
-        match (rules::part(&self.node, number, input), self.node.refusal()) {
+        match (rules::part(&self.node, number, input), self.node.rejection()) {
             (Some(node), None) => Lazy::of(node),
             (_, error) => {
                 let error = error.cloned().unwrap_or(Error::NoTensor);
-                Lazy::refused(Node::new::<V>("part", Body::Refused(error.clone()), None), error)
+                Lazy::invalid(Node::new::<V>("part", Body::Invalid(error.clone()), None), error)
             }
         }
     }

@@ -151,7 +151,7 @@ pub(super) enum Body {
     /// One of several results of the input, by index.
     Part(usize),
     /// No value, because the step was rejected.
-    Refused(Error),
+    Invalid(Error),
 }
 
 /// The relation between the pattern of a result and the patterns of the inputs.
@@ -308,9 +308,9 @@ impl Node {
     }
 
     /// Returns the error of a node that was rejected before a run.
-    pub(super) fn refusal(&self) -> Option<&Error> {
+    pub(super) fn rejection(&self) -> Option<&Error> {
         match &self.body {
-            Body::Refused(error) => Some(error),
+            Body::Invalid(error) => Some(error),
             _ => None,
         }
     }
@@ -330,7 +330,7 @@ impl Node {
             Body::Input { .. } => {
                 Err(Error::Argument { operation: "run", why: format!("{} is not bound", self.description()) })
             }
-            Body::Refused(error) => Err(error.clone()),
+            Body::Invalid(error) => Err(error.clone()),
         }
     }
 
@@ -359,7 +359,7 @@ impl Node {
             Body::Source(source) => source.description(),
             Body::Step(work) => work.call.told_as(self.name, &input_of),
             Body::Part(number) => format!("part({}, {number})", self.inputs.first().map_or("", |whole| whole.name)),
-            Body::Refused(_) => self.name.into(),
+            Body::Invalid(_) => self.name.into(),
         }
     }
 }

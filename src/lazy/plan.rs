@@ -108,18 +108,18 @@ impl Plan {
     /// Returns the values that exist before a run: constants, inputs, and kept values.
     pub(super) fn bound(&self, feeds: Vec<Feed>) -> Result<Vec<Option<ErasedValue>>> {
         let mut slots: Vec<Option<ErasedValue>> = vec![None; self.steps.len()];
-        let refused = |why: String| Err(Error::Argument { operation: "run", why });
+        let rejection = |why: String| Err(Error::Argument { operation: "run", why });
         for feed in feeds {
             let Some(at) = self.steps.iter().position(|step| step.node.id == feed.node.id) else {
                 let text = feed.node.description();
-                return refused(format!("{text} is not an input of this program; its results do not depend on it"));
+                return rejection(format!("{text} is not an input of this program; its results do not depend on it"));
             };
             let node = &self.steps[at].node;
             let Body::Input { lengths, .. } = &node.body else {
-                return refused(format!("{} is not an input", node.description()));
+                return rejection(format!("{} is not an input", node.description()));
             };
             if slots[at].is_some() {
-                return refused(format!("{} is bound twice", node.description()));
+                return rejection(format!("{} is bound twice", node.description()));
             }
             check_lengths(node, lengths, &feed.value)?;
             slots[at] = Some(feed.value);
@@ -128,7 +128,7 @@ impl Plan {
             match &step.node.body {
                 Body::Constant(value) => *slot = Some(Arc::clone(value)),
                 Body::Input { .. } if slot.is_none() => {
-                    return refused(format!(
+                    return rejection(format!(
                         "{} is not bound; pass its value to Program::run with is()",
                         step.node.description()
                     ));
@@ -317,7 +317,7 @@ impl Plan {
 /// Returns the nodes that some results need, or the error of a rejected step.
 fn needed(results: &[Arc<Node>]) -> Result<Vec<Arc<Node>>> {
     let nodes = reachable(results, Node::is_kept);
-    match nodes.iter().find_map(|node| node.refusal()) {
+    match nodes.iter().find_map(|node| node.rejection()) {
         Some(error) => Err(error.clone()),
         None => Ok(nodes),
     }

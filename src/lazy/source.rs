@@ -357,9 +357,9 @@ impl<T: Element> ByRanges for ArrayRanges<T> {
 
     fn join(&self, axis: usize, values: &[ErasedValue]) -> Result<ErasedValue> {
         let views: Vec<_> = values.iter().map(|value| downcast::<ArrayD<T>>(value).view()).collect();
-        let refused =
+        let rejection =
             |error: ndarray::ShapeError| Error::Argument { operation: op::concat.name, why: error.to_string() };
-        Ok(Arc::new(ndarray::concatenate(Axis(axis), &views).map_err(refused)?))
+        Ok(Arc::new(ndarray::concatenate(Axis(axis), &views).map_err(rejection)?))
     }
 
     fn counts(&self, value: &ErasedValue, axis: usize, bins: &Bins) -> Result<Vec<u64>> {

@@ -85,9 +85,9 @@ pub(super) fn step(call: Call, inputs: Vec<Arc<Node>>, step_impl: StepImpl) -> N
 /// Returns the node of a call, under the name of a method.
 #[track_caller]
 pub(super) fn step_as(name: &'static str, call: Call, inputs: Vec<Arc<Node>>, step_impl: StepImpl) -> Node {
-    let refusal = inputs.iter().find_map(|input| input.refusal()).cloned();
+    let rejection = inputs.iter().find_map(|input| input.rejection()).cloned();
     let shapes = inputs.iter().map(|input| input.shape.as_ref()).collect::<Option<Vec<_>>>();
-    let shape = match (refusal, &shapes) {
+    let shape = match (rejection, &shapes) {
         (Some(error), _) => Err(error),
         // The arguments of an expression are values.
         (None, Some(shapes)) if shapes.is_empty() && step_impl.kind.is_dynamic() => Ok(None),
@@ -133,7 +133,7 @@ impl Work {
         let mut node = Node::of_kind(kind, name, Body::Step(Box::new(self)), None);
         match shape {
             Ok(shape) => (node.shape, node.inputs) = (shape, inputs),
-            Err(cause) => node.body = Body::Refused(node.error(cause)),
+            Err(cause) => node.body = Body::Invalid(node.error(cause)),
         }
         node
     }
@@ -193,7 +193,7 @@ impl<V: Value> Lazy<V> {
         run: impl Fn(&[ErasedValue]) -> Result<V> + Send + Sync + 'static,
     ) -> Self {
         let inputs = inputs.map(Arc::clone).to_vec();
-        let shape = match inputs.iter().find_map(|input| input.refusal()) {
+        let shape = match inputs.iter().find_map(|input| input.rejection()) {
             Some(error) => Err(error.clone()),
             None => {
                 let shapes: Option<Vec<&Shape>> = inputs.iter().map(|input| input.shape.as_ref()).collect();

@@ -92,7 +92,7 @@ impl<'a> ProgramWriter<'a> {
     fn name(&self, at: usize) -> Result<String> {
         match self.lines[at] {
             Some(line) => Ok(format!("t{line}")),
-            None => Err(refused(
+            None => Err(rejection(
                 &self.plan.steps[at].node,
                 "several results at once do not have a textual form; write each result",
             )),
@@ -121,7 +121,7 @@ impl<'a> ProgramWriter<'a> {
             _ => None,
         };
         value.ok_or_else(|| {
-            refused(node, "this tensor is too large or has a value without a textual form; make it an input")
+            rejection(node, "this tensor is too large or has a value without a textual form; make it an input")
         })
     }
 
@@ -130,10 +130,10 @@ impl<'a> ProgramWriter<'a> {
         let lengths = lengths.collect::<Vec<String>>().join(", ");
         let dtype = node.kind.dtype().map_or("", |dtype| dtype.name());
         if name.contains(char::is_control) || name.contains('"') {
-            return Err(refused(node, "the name of an input must not have quotes or control characters"));
+            return Err(rejection(node, "the name of an input must not have quotes or control characters"));
         }
         if !self.inputs.insert(name) {
-            return Err(refused(node, &format!("two inputs have the name {name:?}")));
+            return Err(rejection(node, &format!("two inputs have the name {name:?}")));
         }
         Ok(format!("input(\"{name}\", \"{dtype}\", \"{}\", [{lengths}])", node.kind.format()))
     }
@@ -143,16 +143,16 @@ impl<'a> ProgramWriter<'a> {
         while let Body::Part(part) = of.node.body {
             (of, number) = (&self.plan.steps[of.inputs[0]], Some(number.unwrap_or(0) + part));
         }
-        let no_text = || refused(&of.node, "this step or one of its arguments does not have a textual form");
+        let no_text = || rejection(&of.node, "this step or one of its arguments does not have a textual form");
         let call = of.node.call().ok_or_else(no_text)?;
         if call.args().iter().any(|arg| matches!(arg, Arg::Own(_))) {
-            return Err(refused(&of.node, "a closure does not have a textual form"));
+            return Err(rejection(&of.node, "a closure does not have a textual form"));
         }
         let names = of.inputs.iter().map(|&input| self.name(input)).collect::<Result<Vec<String>>>()?;
         call.to_text(number, &|input| names.get(input).cloned().unwrap_or_default()).ok_or_else(no_text)
     }
 }
 
-fn refused(node: &Node, why: &str) -> Error {
+fn rejection(node: &Node, why: &str) -> Error {
     node.error(Error::Argument { operation: "to_text", why: why.into() })
 }

@@ -34,7 +34,7 @@ pub(crate) enum GroupRule<'a> {
 
 impl<'a> GroupRule<'a> {
     pub(crate) fn new(entries: &'a AnyPattern, reduction: &Reduction) -> Allocated<Self> {
-        let lanes = reduction.lanes_a_cell().zip(entries.lane_offsets());
+        let lanes = reduction.lanes_per_output().zip(entries.lane_offsets());
         Ok(match lanes {
             Some((1, offsets)) => GroupRule::Lanes(Cow::Borrowed(offsets)),
             Some((lanes, offsets)) => GroupRule::Lanes(Cow::Owned(every(lanes, offsets)?)),
@@ -52,7 +52,7 @@ pub(crate) struct KeptCoords(Vec<AxisCoords>);
 impl KeptCoords {
     pub(crate) fn of(entries: &AnyPattern, reduction: &Reduction) -> Result<Arc<Self>> {
         let coords = |&axis: &usize| reduction.kept_coords(entries, axis);
-        let by_lanes = reduction.lanes_a_cell().zip(entries.lane_offsets());
+        let by_lanes = reduction.lanes_per_output().zip(entries.lane_offsets());
         let kept = if by_lanes.is_some() { &[] } else { reduction.kept() };
         let key = || ("coords", reduction.clone());
         planned(entries, key, || Ok(KeptCoords(kept.iter().map(coords).collect::<Allocated<_>>()?)))

@@ -72,7 +72,7 @@ impl Contraction {
     }
 
     /// Returns the left row for a row of the result, and the first row of the matrix on the right.
-    pub(crate) fn turn(&self, row: usize) -> (usize, usize) {
+    pub(crate) fn row_map(&self, row: usize) -> (usize, usize) {
         if self.left.is_whole && self.right.is_one {
             return (row, 0);
         }

@@ -88,7 +88,7 @@ impl RowEntries {
         guard::<u8>("the rows", listed.len() as u128, u32::MAX.into(), "multiply in chunks")?;
         let mut links = alloc::with_capacity(left.columns.len())?;
         for row in 0..left.count() {
-            let (_, base) = contraction.turn(left.number(row));
+            let (_, base) = contraction.row_map(left.number(row));
             links.extend(left.rows().range(row).map(|entry| {
                 let place = listed.binary_search(&(base + left.column(entry)));
                 place.unwrap_or(listed.len()) as u32

@@ -192,7 +192,7 @@ impl Reduction {
     }
 
     /// Returns the number of lanes per output element, if some leading axes are kept and all others are reduced.
-    pub(crate) fn lanes_a_cell(&self) -> Option<usize> {
+    pub(crate) fn lanes_per_output(&self) -> Option<usize> {
         let (_, lanes) = self.reduced.split_last().filter(|_| self.keeps_leading() && !self.kept().is_empty())?;
         let product = lanes.iter().try_fold(1, |product: usize, &axis| product.checked_mul(self.shape[axis]));
         product.filter(|&lanes| lanes > 0)

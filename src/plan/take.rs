@@ -257,7 +257,7 @@ mod tests {
     }
 
     /// Returns the rejected bytes when `positions` are taken along an axis, for values of one byte within `limit`.
-    fn refused_within(limit: u64, pattern: &AnyPattern, axis: usize, positions: &[usize]) -> Option<u128> {
+    fn error_within(limit: u64, pattern: &AnyPattern, axis: usize, positions: &[usize]) -> Option<u128> {
         let mut shape = pattern.shape().to_vec();
         shape[axis] = positions.len();
         let target = TakeResult { shape: &shape.into(), indices: &[positions.len()], value_bytes: 1, limit };
@@ -268,8 +268,8 @@ mod tests {
     }
 
     /// Returns the rejected bytes within 64 KiB.
-    fn refused(pattern: &AnyPattern, axis: usize, positions: &[usize]) -> u128 {
-        refused_within(1 << 16, pattern, axis, positions).unwrap()
+    fn rejection(pattern: &AnyPattern, axis: usize, positions: &[usize]) -> u128 {
+        error_within(1 << 16, pattern, axis, positions).unwrap()
     }
 
     #[test]
@@ -284,10 +284,10 @@ mod tests {
         let (each, each_of_csr) = (2 * 4 + 1 + 2 * 8, 4 + 1 + 8);
         let each_of_lanes = 4 + 1;
         let often = [0; 1 << 10];
-        assert_eq!(refused(row.any(), 0, &often) >> 20, each);
-        assert_eq!(refused(column.any(), 1, &often) >> 20, each);
-        assert_eq!(refused(lane.any(), 0, &often) >> 20, each_of_lanes);
-        assert_eq!(refused(lanes.any(), 1, &often) >> 20, each_of_csr);
+        assert_eq!(rejection(row.any(), 0, &often) >> 20, each);
+        assert_eq!(rejection(column.any(), 1, &often) >> 20, each);
+        assert_eq!(rejection(lane.any(), 0, &often) >> 20, each_of_lanes);
+        assert_eq!(rejection(lanes.any(), 1, &often) >> 20, each_of_csr);
     }
 
     /// The list of items per run (32 bytes per item) must count toward the limit, and its allocation must be able to
@@ -297,19 +297,19 @@ mod tests {
         let one = CsrPattern::<u32>::new([1, 1], vec![0, 1], vec![0]).unwrap();
         let listed = size_of::<TakenRun>() as u128;
         let offsets = 2 * size_of::<usize>() as u128;
-        assert_eq!(refused(one.any(), 1, &[0; 1500]), 1500 * (4 + 1 + 8 + listed) + offsets);
-        assert_eq!(refused(one.to_coo().unwrap().any(), 1, &[0; 1500]), 1500 * (2 * 4 + 1 + 2 * 8 + listed));
+        assert_eq!(rejection(one.any(), 1, &[0; 1500]), 1500 * (4 + 1 + 8 + listed) + offsets);
+        assert_eq!(rejection(one.to_coo().unwrap().any(), 1, &[0; 1500]), 1500 * (2 * 4 + 1 + 2 * 8 + listed));
     }
 
     #[test]
     fn what_fills_the_limit_is_taken() {
         let lane = CsrPattern::<u32>::new([1, 4], vec![0, 4], vec![0, 1, 2, 3]).unwrap();
         let bytes = 12 * (4 + 1) + 4 * size_of::<usize>() as u64;
-        assert_eq!(refused_within(bytes, lane.any(), 0, &[0; 3]), None);
-        assert_eq!(refused_within(bytes - 1, lane.any(), 0, &[0; 3]), Some(bytes.into()));
+        assert_eq!(error_within(bytes, lane.any(), 0, &[0; 3]), None);
+        assert_eq!(error_within(bytes - 1, lane.any(), 0, &[0; 3]), Some(bytes.into()));
         let row = lane.to_coo().unwrap();
         let bytes = 12 * (2 * 4 + 1 + 2 * 8) + 3 * size_of::<TakenRun>() as u64;
-        assert_eq!(refused_within(bytes, row.any(), 0, &[0; 3]), None);
-        assert_eq!(refused_within(bytes - 1, row.any(), 0, &[0; 3]), Some(bytes.into()));
+        assert_eq!(error_within(bytes, row.any(), 0, &[0; 3]), None);
+        assert_eq!(error_within(bytes - 1, row.any(), 0, &[0; 3]), Some(bytes.into()));
     }
 }

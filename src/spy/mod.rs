@@ -76,8 +76,8 @@ impl<'a, P: Pattern> Spy<'a, P> {
     ///
     /// Characters that XML does not allow are replaced: control characters, U+FFFE and U+FFFF.
     pub fn titled(self, title: &str) -> Self {
-        let is_refused = |c: char| c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}');
-        let shown = |c: char| if is_refused(c) { char::REPLACEMENT_CHARACTER } else { c };
+        let is_rejected = |c: char| c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}');
+        let shown = |c: char| if is_rejected(c) { char::REPLACEMENT_CHARACTER } else { c };
         Spy { title: title.chars().map(shown).collect(), ..self }
     }
 
@@ -202,8 +202,8 @@ impl PatternPicture<'_> {
             short => vec![short],
         };
         let head = title.into_iter().chain(counts).chain(self.left_out(&numbers)).collect();
-        let behind = (self.pattern.shape().rank() > 2).then(|| "a cell".to_string());
-        let cell = several(&axes).map(|cell| format!("a cell of {cell}")).or(behind);
+        let after = (self.pattern.shape().rank() > 2).then(|| "a cell".to_string());
+        let cell = several(&axes).map(|cell| format!("a cell of {cell}")).or(after);
         let cell = cell.map(|cell| format!("entries in {cell}"));
         layout::compose(&axes, &rasters, &Words { head, cell })
     }

@@ -19,10 +19,10 @@ impl Raster {
 
     /// Returns the stored fraction of the positions of each cell; `size` is the number of positions of the tensor.
     fn shares(&self, rows: &Axis, columns: &Axis, size: f64) -> Vec<f64> {
-        let behind = size / (rows.scale.length as f64 * columns.scale.length as f64);
+        let after = size / (rows.scale.length as f64 * columns.scale.length as f64);
         let share = |(cell, &count): (usize, &u64)| {
             let (row, column) = (cell / self.columns, cell % self.columns);
-            count as f64 / (rows.scale.positions_of(row) as f64 * columns.scale.positions_of(column) as f64) / behind
+            count as f64 / (rows.scale.positions_of(row) as f64 * columns.scale.positions_of(column) as f64) / after
         };
         self.counts.iter().enumerate().map(share).collect()
     }

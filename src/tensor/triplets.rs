@@ -373,13 +373,13 @@ impl<T: Element> Unsorted<T> {
             merged(Cow::Owned(take(&mut self.coords)), take(&mut self.values).into(), &merge)
         };
         merged.map_err(|why| match why {
-            Unmerged::At(position) => self.refusal(position, duplicates),
-            Unmerged::AllocError(refused) => refused.into(),
+            Unmerged::At(position) => self.rejection(position, duplicates),
+            Unmerged::AllocError(rejection) => rejection.into(),
         })
     }
 
     /// Returns the reason why the triplets at a position cannot be merged.
-    fn refusal(&self, coords: Vec<usize>, duplicates: Duplicates) -> Error {
+    fn rejection(&self, coords: Vec<usize>, duplicates: Duplicates) -> Error {
         let stands_there = |entry: &usize| self.coords.iter().zip(&coords).all(|(axis, &at)| axis.at(*entry) == at);
         let mut entries = (0..self.values.len()).filter(stands_there);
         match (duplicates, entries.next(), entries.next()) {

@@ -63,8 +63,8 @@ impl<'de, T: Element + Deserialize<'de>> Deserialize<'de> for SerialElement<T> {
             }
             _ => Number::Real(FloatPart::deserialize(deserializer)?.number()),
         };
-        let refused = || D::Error::invalid_value(unexpected(number), &Fitting(PhantomData::<T>));
-        T::from_number(number).map(SerialElement).ok_or_else(refused)
+        let rejection = || D::Error::invalid_value(unexpected(number), &Fitting(PhantomData::<T>));
+        T::from_number(number).map(SerialElement).ok_or_else(rejection)
     }
 }
 

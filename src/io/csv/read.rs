@@ -7,7 +7,7 @@ use std::path::Path;
 use csv_core::ReadRecordResult;
 
 use super::labelled::{CsvColumns, Labelled};
-use super::record::{LONGEST_RECORD, MARK, shown};
+use super::record::{LONGEST_RECORD, MARK, quote_bytes};
 use crate::base::alloc;
 use crate::base::error::{Error, Result};
 use crate::base::index::Index;
@@ -187,9 +187,9 @@ impl<'a, T: FileElement> TableEntries<'a, T> {
 
     /// Appends a record.
     fn take<R>(&mut self, records: &RecordReader<R>, header: &ColumnIndices) -> Result<()> {
-        let refuse = |why| at_line(records.start, why);
+        let reject = |why| at_line(records.start, why);
         if records.len() != header.width {
-            return Err(refuse(format!(
+            return Err(reject(format!(
                 "the record has {} fields, but the first record has {}",
                 records.len(),
                 header.width
@@ -197,10 +197,10 @@ impl<'a, T: FileElement> TableEntries<'a, T> {
         }
         let value = match header.value {
             None => T::ONE,
-            Some(column) => parse(records.field(column)).map_err(refuse)?,
+            Some(column) => parse(records.field(column)).map_err(reject)?,
         };
         for (axis, &column) in header.axes.iter().enumerate() {
-            let number = self.number(axis, records.field(column), refuse)?;
+            let number = self.number(axis, records.field(column), reject)?;
             self.entries.coords.push(axis, number)?;
         }
         self.entries.origin.note(self.entries.values.len(), records.start);
@@ -208,14 +208,16 @@ impl<'a, T: FileElement> TableEntries<'a, T> {
     }
 
     /// Returns the index of a label on an axis: the next index if the label is new.
-    fn number(&mut self, axis: usize, label: &[u8], refuse: impl Fn(String) -> Error) -> Result<usize> {
-        let label = str::from_utf8(label).map_err(|_| refuse(format!("the label `{}` is not UTF-8", shown(label))))?;
+    fn number(&mut self, axis: usize, label: &[u8], reject: impl Fn(String) -> Error) -> Result<usize> {
+        let label =
+            str::from_utf8(label).map_err(|_| reject(format!("the label `{}` is not UTF-8", quote_bytes(label))))?;
         let labels = &mut self.labels[axis];
         let number = labels.number_or_next(label)?;
         match self.options.shape.as_ref().map(|shape| shape[axis]) {
-            Some(length) if number >= length => {
-                Err(refuse(format!("the label `{}` does not fit an axis of length {length}", shown(label.as_bytes()))))
-            }
+            Some(length) if number >= length => Err(reject(format!(
+                "the label `{}` does not fit an axis of length {length}",
+                quote_bytes(label.as_bytes())
+            ))),
             Some(_) => Ok(number),
             // An existing label passed this check when it was new.
             None => (self.index.check)(&Shape::from([number + 1])).map(|()| number),
@@ -247,7 +249,8 @@ impl<'a, T: FileElement> TableEntries<'a, T> {
 
 /// Parses a value; an error is a message.
 fn parse<T: FileElement>(text: &[u8]) -> std::result::Result<T, String> {
-    T::parse_bytes(text.trim_ascii()).ok_or_else(|| format!("`{}` is not a value of type {}", shown(text), T::DTYPE))
+    T::parse_bytes(text.trim_ascii())
+        .ok_or_else(|| format!("`{}` is not a value of type {}", quote_bytes(text), T::DTYPE))
 }
 
 /// The indices of the columns.
@@ -264,8 +267,8 @@ impl ColumnIndices {
             let mut found = (0..records.len()).filter(|&column| records.field(column) == name.as_bytes());
             match (found.next(), found.next()) {
                 (Some(column), None) => Ok(column),
-                (Some(_), Some(_)) => Err(format!("there are two columns `{}`", shown(name.as_bytes()))),
-                (None, _) => Err(format!("there is no column `{}`; {}", shown(name.as_bytes()), names(records))),
+                (Some(_), Some(_)) => Err(format!("there are two columns `{}`", quote_bytes(name.as_bytes()))),
+                (None, _) => Err(format!("there is no column `{}`; {}", quote_bytes(name.as_bytes()), names(records))),
             }
         };
         let axes = columns.axes.iter().map(find).collect::<std::result::Result<_, _>>()?;
@@ -276,7 +279,7 @@ impl ColumnIndices {
 /// Lists the first column names for a message.
 fn names<R>(records: &RecordReader<R>) -> String {
     let names: Vec<String> =
-        (0..records.len().min(8)).map(|column| format!("`{}`", shown(records.field(column)))).collect();
+        (0..records.len().min(8)).map(|column| format!("`{}`", quote_bytes(records.field(column)))).collect();
     let more = if records.len() > names.len() { ", …" } else { "" };
     format!("there are {}{more}", names.join(", "))
 }

@@ -105,7 +105,7 @@ fn write_watched<T: FileElement>(
     Ok(writer.flush()?)
 }
 
-fn refused(why: String) -> Error {
+fn rejection(why: String) -> Error {
     Error::Argument { operation: "write_csv", why }
 }
 
@@ -114,17 +114,17 @@ fn check<T: FileElement>(table: &LabelledTable<'_, T>, columns: &CsvColumns) -> 
     let (rank, x) = (table.x.shape().rank(), &table.x);
     if columns.axes.len() != rank || table.labels.len() != rank || rank > MAX_AXES {
         let (named, labelled) = (columns.axes.len(), table.labels.len());
-        return Err(refused(format!(
+        return Err(rejection(format!(
             "{named} column names and {labelled} lists of labels for {rank} axes; pass one of each per axis, at most \
              {MAX_AXES}"
         )));
     }
     let names: Vec<&String> = columns.axes.iter().chain(&columns.value).collect();
     if let Some(at) = (1..names.len()).find(|&at| names[..at].contains(&names[at])) {
-        return Err(refused(format!("two columns have the name {:?}", names[at])));
+        return Err(rejection(format!("two columns have the name {:?}", names[at])));
     }
     if names.is_empty() || matches!(columns.delimiter, b'"' | b'\n' | b'\r') {
-        return Err(refused(
+        return Err(rejection(
             "a table must have a column, and the delimiter must not be a quote or a line break".into(),
         ));
     }
@@ -168,7 +168,7 @@ fn write_records<T: FileElement>(
 /// Passes the labels of a position to `visit`.
 fn labels_of(labels: &[Labels], coords: &[usize], visit: &mut dyn FnMut(&str)) -> Result<()> {
     for (axis, (labels, &coord)) in labels.iter().zip(coords).enumerate() {
-        let none = || refused(format!("axis {axis} has no label for position {coord}, which has an entry"));
+        let none = || rejection(format!("axis {axis} has no label for position {coord}, which has an entry"));
         visit(labels.label(coord).ok_or_else(none)?);
     }
     Ok(())

@@ -99,7 +99,7 @@ impl Banner {
 
     /// Rejects meaningless combinations.
     fn check(&self) -> LineResult<()> {
-        let refused = match (self.layout, self.field, self.symmetry) {
+        let rejection = match (self.layout, self.field, self.symmetry) {
             (MatrixLayout::Array, Field::Pattern, _) => "an array has values, so its field must not be `pattern`",
             (_, Field::Pattern | Field::Unsigned, Symmetry::Skew) => {
                 "this field does not have negative values to mirror"
@@ -110,7 +110,7 @@ impl Banner {
             (MatrixLayout::Array, ..) if self.rank.is_none() => "a tensor must have the layout `coordinate`",
             _ => return Ok(()),
         };
-        Err(refused.into())
+        Err(rejection.into())
     }
 
     /// Reads the line of sizes: the shape and, for coordinates, the number of entries.

@@ -181,25 +181,25 @@ impl<'a> Dict<'a> {
 
 /// Returns the kind of elements, and whether their bytes are big-endian.
 fn parse_descr(descr: &str) -> FieldResult<(NpyType, bool)> {
-    let refused = |why: &str| ("field descr", format!("`{}`: {why}", quote(descr.as_bytes())));
+    let rejection = |why: &str| ("field descr", format!("`{}`: {why}", quote(descr.as_bytes())));
     let mut chars = descr.chars();
     let big_endian = match chars.next() {
         Some('<' | '|') => false,
         Some('>') => true,
-        _ => return Err(refused("the byte order is not one of < > |")),
+        _ => return Err(rejection("the byte order is not one of < > |")),
     };
     let kind = chars.next().unwrap_or(' ');
     if kind == 'O' {
-        return Err(refused("pickled objects are not supported"));
+        return Err(rejection("pickled objects are not supported"));
     }
-    let size: usize = chars.as_str().parse().map_err(|_| refused("the size is not a number"))?;
+    let size: usize = chars.as_str().parse().map_err(|_| rejection("the size is not a number"))?;
     let number = number_of(kind, size).map(NpyType::Number);
     let text = match kind {
         'S' => Some(NpyType::Bytes(size)),
         'U' => Some(NpyType::Unicode(size)),
         _ => None,
     };
-    let kind = number.or(text).ok_or_else(|| refused("not an element type of this library"))?;
+    let kind = number.or(text).ok_or_else(|| rejection("not an element type of this library"))?;
     Ok((kind, big_endian))
 }
 

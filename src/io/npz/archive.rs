@@ -71,7 +71,7 @@ impl<'r> Archive<'r> {
         let mut reader = zip.into_inner();
         if has_repeated {
             let name = directory::repeated_name(&mut reader, start)?.unwrap_or_default();
-            return Err(refused(format!("two members have the same name, `{}`", quote(&name))));
+            return Err(rejection(format!("two members have the same name, `{}`", quote(&name))));
         }
         directory::check_names(&mut reader, names)?;
         let zip = open(BufReader::with_capacity(BLOCK, reader.into_inner()))?;
@@ -251,14 +251,14 @@ impl<'r> Archive<'r> {
 }
 
 /// Returns an error of the archive.
-pub(super) fn refused(message: String) -> Error {
+pub(super) fn rejection(message: String) -> Error {
     Error::Format { place: "the archive".into(), message }
 }
 
 fn open<R: Read + Seek>(reader: R) -> Result<ZipArchive<R>> {
     ZipArchive::new(reader).map_err(|error| match error {
         ZipError::Io(error) => Error::from(error),
-        error => refused(error.to_string()),
+        error => rejection(error.to_string()),
     })
 }
 
@@ -295,8 +295,8 @@ fn read_counts<T: FileElement>(
         };
         Ok(())
     })?;
-    let refused = |(at, value)| Err(source.error(&format!("element {at}"), format!("{value} is negative")));
-    negative.map_or(Ok(counts), refused)
+    let rejection = |(at, value)| Err(source.error(&format!("element {at}"), format!("{value} is negative")));
+    negative.map_or(Ok(counts), rejection)
 }
 
 /// Rejects elements that are not integers. Empty lists may have any type: numpy writes the shape of a scalar as an
@@ -324,7 +324,8 @@ pub(super) struct ArchiveFill {
 impl ArchiveFill {
     /// Returns the fill in the type of the data.
     pub(super) fn typed<T: FileElement>(&self) -> Result<T> {
-        let refused = || at_member("fill_value", format!("{} does not fit the data's type, {}", self.number, T::DTYPE));
-        self.exact.downcast_ref().copied().or_else(|| T::from_number(self.number)).ok_or_else(refused)
+        let rejection =
+            || at_member("fill_value", format!("{} does not fit the data's type, {}", self.number, T::DTYPE));
+        self.exact.downcast_ref().copied().or_else(|| T::from_number(self.number)).ok_or_else(rejection)
     }
 }

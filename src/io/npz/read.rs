@@ -2,7 +2,7 @@
 
 use std::io::{Cursor, Read, Seek};
 
-use super::archive::{Archive, at_member, refused};
+use super::archive::{Archive, at_member, rejection};
 use crate::base::alloc::{self, Allocated};
 use crate::base::error::{Error, Result};
 use crate::base::index::{Index, Width};
@@ -49,7 +49,8 @@ pub(crate) fn is_archive(bytes: &[u8]) -> bool {
 /// archive.
 fn no_sign_of(head: &[u8]) -> Option<Error> {
     let holds_sign = (0..head.len()).any(|at| is_archive(&head[at..]));
-    (!holds_sign).then(|| refused(format!("its first {} bytes do not have the signature of a zip archive", head.len())))
+    (!holds_sign)
+        .then(|| rejection(format!("its first {} bytes do not have the signature of a zip archive", head.len())))
 }
 
 /// Reads an archive from a file whose first bytes are `head`.
@@ -169,13 +170,13 @@ fn read_compressed(archive: &mut Archive<'_>, layout: &[u8], shape: &Shape) -> R
     let compressed = compressed_axes(archive, layout, shape)?;
     let indices = archive.list("indices", Width::of_lengths(shape))?;
     let offsets = read_offsets(archive, compressed.iter().map(|&axis| shape[axis]).collect(), indices.len())?;
-    let ours = compressed.iter().copied().eq(0..shape.rank().saturating_sub(1));
+    let own = compressed.iter().copied().eq(0..shape.rank().saturating_sub(1));
     let increase = || {
         by_width!(&indices, own => {
             offsets.windows(2).all(|pair| own[pair[0]..pair[1]].is_sorted_by(|a, b| a < b))
         })
     };
-    if ours && increase() {
+    if own && increase() {
         return Ok(EntryPositions::Lanes { offsets, columns: indices });
     }
     Ok(EntryPositions::Compressed { compressed, offsets, indices })

@@ -233,7 +233,7 @@ fn batch_of<T: FileElement>(x: SparseRef<'_, T>) -> Result<RecordBatch> {
     let schema = Schema::new_with_metadata(fields.collect::<Vec<_>>(), metadata);
     let arrays = arrays.into_iter().map(|(_, array)| array).collect();
     let options = RecordBatchOptions::new().with_row_count(Some(rows));
-    RecordBatch::try_new_with_options(Arc::new(schema), arrays, &options).map_err(refused)
+    RecordBatch::try_new_with_options(Arc::new(schema), arrays, &options).map_err(rejection)
 }
 
 impl<T: FileElement, I: Index> CooTensor<T, I> {
@@ -260,10 +260,10 @@ impl<T: FileElement, I: Index> CooTensor<T, I> {
 
 /// Returns the tensor of a record batch, with coordinates of the requested type.
 fn read_batch<T: FileElement>(batch: RecordBatch, of: IndexKind, options: &ReadOptions) -> Result<Erased<T>> {
-    let said = batch.schema_ref().metadata().get("lacuna");
-    let said = said.map(|text| Description::of_header(&parsed(text, "lacuna")?, "lacuna")).transpose()?;
-    let shape = match (&said, &options.shape) {
-        (Some(said), _) => said.shape.clone(),
+    let recorded = batch.schema_ref().metadata().get("lacuna");
+    let recorded = recorded.map(|text| Description::of_header(&parsed(text, "lacuna")?, "lacuna")).transpose()?;
+    let shape = match (&recorded, &options.shape) {
+        (Some(recorded), _) => recorded.shape.clone(),
         (None, Some(shape)) => shape.clone(),
         (None, None) => return Err(at("it does not describe a tensor; name the shape and the columns")),
     };
@@ -281,12 +281,12 @@ fn read_batch<T: FileElement>(batch: RecordBatch, of: IndexKind, options: &ReadO
         coords.push(found.ok_or_else(|| at(&format!("the column of axis {axis} does not hold coordinates")))?);
     }
     let values = values_of::<T>(parts)?;
-    let Some(said) = said else {
+    let Some(recorded) = recorded else {
         let fill = options.fill.as_deref().map_or(Ok(T::ZERO), parse_fill)?;
         return Unsorted::new(shape, coords, values, fill)?.coalesce(options.duplicates);
     };
-    said.refuse_fill(options)?;
-    let fill = said.fill()?.unwrap_or(T::ZERO);
+    recorded.reject_fill(options)?;
+    let fill = recorded.fill()?.unwrap_or(T::ZERO);
     Tensor::from_parts(AnyPattern::coo(shape, values.len(), of.width, coords)?, values, fill)
 }
 
@@ -318,6 +318,6 @@ fn at(message: &str) -> Error {
     Error::Format { place: "the record batch".into(), message: message.into() }
 }
 
-fn refused(error: ArrowError) -> Error {
+fn rejection(error: ArrowError) -> Error {
     at(&error.to_string())
 }

@@ -48,7 +48,7 @@ fn number(digits: &[u8]) -> Option<u32> {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Check<'a> {
     /// The bytes between the mark and the checksum.
-    said: &'a [u8],
+    recorded: &'a [u8],
     /// The checksum; `None` if its bytes are not digits.
     crc: Option<u32>,
     end: usize,
@@ -58,9 +58,9 @@ impl<'a> Check<'a> {
     /// Reads an extension; the inner option is `None` for an extension of another program.
     #[allow(clippy::option_option)]
     pub(super) fn read(thrift: &mut Thrift<'a>) -> Option<Option<Check<'a>>> {
-        let ours = thrift.binary()?.strip_prefix(MARK).and_then(|rest| rest.split_last_chunk::<DIGITS>());
+        let own = thrift.binary()?.strip_prefix(MARK).and_then(|rest| rest.split_last_chunk::<DIGITS>());
         let end = thrift.at();
-        Some(ours.map(|(said, digits)| Check { said, crc: number(digits), end }))
+        Some(own.map(|(recorded, digits)| Check { recorded, crc: number(digits), end }))
     }
 
     /// Returns whether the checksum is that of a structure, and is the last field of the structure.
@@ -70,16 +70,16 @@ impl<'a> Check<'a> {
 
     /// Returns the checksums of the lists of `chunks` column chunks, two per column chunk.
     pub(super) fn of_lists(&self, chunks: usize) -> Option<Vec<[u32; 2]>> {
-        let (pairs, rest) = self.said.as_chunks::<{ 2 * DIGITS }>();
+        let (pairs, rest) = self.recorded.as_chunks::<{ 2 * DIGITS }>();
         (pairs.len() == chunks && rest.is_empty()).then_some(())?;
         pairs.iter().map(|pair| Some([number(&pair[..DIGITS])?, number(&pair[DIGITS..])?])).collect()
     }
 }
 
-/// Ends a structure with the bytes `said` and a checksum of all preceding bytes.
-pub(super) fn checked(structure: ThriftWriter, said: &[u8]) -> Vec<u8> {
+/// Ends a structure with the bytes `recorded` and a checksum of all preceding bytes.
+pub(super) fn checked(structure: ThriftWriter, recorded: &[u8]) -> Vec<u8> {
     let mut structure = structure;
-    structure.binary(EXTENSION, &[&MARK[..], said, &[0; DIGITS]].concat());
+    structure.binary(EXTENSION, &[&MARK[..], recorded, &[0; DIGITS]].concat());
     let before = structure.0.len() - DIGITS;
     let digits = digits(crc(&structure.0[..before]));
     structure.0[before..].copy_from_slice(digits.as_bytes());

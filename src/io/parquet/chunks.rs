@@ -206,7 +206,7 @@ impl OpenPart<'_> {
             return wrong("their number exceeds the largest count");
         }
         match &self.opened.layout.described.extent {
-            Some(said) if self.is_whole && self.left.is_empty() => said.check(&self.seen),
+            Some(recorded) if self.is_whole && self.left.is_empty() => recorded.check(&self.seen),
             _ => Ok(()),
         }
     }

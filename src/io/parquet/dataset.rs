@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicU64;
 
 use super::description::{Description, Extent};
 use super::entry_buffer::{EntryBuffer, ValueBuffer};
-use super::footer::{Footer, refused};
+use super::footer::{Footer, rejection};
 use super::layout::TableLayout;
 use super::manifest::{Manifest, TablePart};
 use super::read::{OpenedTable, WORTH, tensor_of};
@@ -91,7 +91,7 @@ impl Dataset {
 
     fn of_folder(root: &Path, options: &ReadOptions) -> Result<Dataset> {
         let Manifest { described, are_checked, parts } = Manifest::read(root)?;
-        described.refuse_fill(options)?;
+        described.reject_fill(options)?;
         let dtype = described.dtype.unwrap_or(DType::Bool);
         // An invalid fill is an error here, before the fill is used.
         dispatch_dtype!(dtype, T => described.fill::<T>()?.map(|_| ()), else => return Err(no_such(dtype)));
@@ -109,11 +109,10 @@ impl Dataset {
 
     fn of_file(path: &Path, options: &ReadOptions) -> Result<Dataset> {
         let Opened { layout, length, footer, .. } = Opened::new(File::open(path)?, options, &options.progress, None)?;
-        let TableLayout { described, dtype, is_ours, .. } = layout;
-        let extent =
-            described.extent.clone().filter(|_| is_ours).ok_or_else(|| {
-                refused("the file does not describe a tensor or the order of its rows; convert it first")
-            })?;
+        let TableLayout { described, dtype, is_lacuna, .. } = layout;
+        let extent = described.extent.clone().filter(|_| is_lacuna).ok_or_else(|| {
+            rejection("the file does not describe a tensor or the order of its rows; convert it first")
+        })?;
         dispatch_dtype!(dtype, T => described.fill::<T>()?.map(|_| ()), else => return Err(no_such(dtype)));
         extent.check_rows(footer.rows)?;
         let parts = vec![TablePart { file: String::new(), bytes: length, extent }];

@@ -146,10 +146,10 @@ impl DatasetWriter {
     /// - `Argument`: no chunk was pushed, so shape, element type and fill are unknown; or a push failed;
     /// - `Io`: writing failed.
     pub fn finish(mut self) -> Result<()> {
-        let refused = |why: &str| Err(Error::Argument { operation: "DatasetWriter::finish", why: why.into() });
+        let rejection = |why: &str| Err(Error::Argument { operation: "DatasetWriter::finish", why: why.into() });
         let described = match self.described.clone() {
-            _ if self.is_broken => return refused("a push failed"),
-            None => return refused("no tensor was pushed, so the shape is unknown; push a tensor without entries"),
+            _ if self.is_broken => return rejection("a push failed"),
+            None => return rejection("no tensor was pushed, so the shape is unknown; push a tensor without entries"),
             Some(described) => described,
         };
         let finished = self.commit(described);
@@ -189,18 +189,18 @@ impl DatasetWriter {
     /// Rejects a chunk that does not follow the earlier chunks.
     fn accept(&mut self, columns: &Columns<'_>, ends: &Option<(Vec<u64>, Vec<u64>)>) -> Result<()> {
         let new = &columns.described;
-        let said = self.described.get_or_insert_with(|| Description { extent: None, ..new.clone() });
-        if said.shape != new.shape {
-            let (expected, found) = (said.shape.clone(), new.shape.clone());
+        let recorded = self.described.get_or_insert_with(|| Description { extent: None, ..new.clone() });
+        if recorded.shape != new.shape {
+            let (expected, found) = (recorded.shape.clone(), new.shape.clone());
             return Err(Error::ShapeMismatch { what: "a chunk", expected, found });
         }
-        if let (Some(left), Some(right)) = (said.dtype, new.dtype)
+        if let (Some(left), Some(right)) = (recorded.dtype, new.dtype)
             && left != right
         {
             return Err(Error::TypesDiffer { operation: "pieces", left: left.name(), right: right.name() });
         }
-        if self.is_settled && columns.tells_fill && said.fill != new.fill {
-            let [expected, found] = [&*said, new].map(Description::fill_text);
+        if self.is_settled && columns.tells_fill && recorded.fill != new.fill {
+            let [expected, found] = [&*recorded, new].map(Description::fill_text);
             return Err(Error::FillsDiffer { tensor: 1, expected, found });
         }
         match (&self.last, ends) {

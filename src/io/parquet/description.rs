@@ -44,7 +44,7 @@ impl Description {
     pub(super) fn of_lacuna(json: &Json, place: &str) -> Result<Description> {
         let described = Description::of_members(json, place)?;
         match json.get("checksum") {
-            Some(said) if said.text() != Some(&described.checksum()) => Err(at_key(place, DAMAGED)),
+            Some(recorded) if recorded.text() != Some(&described.checksum()) => Err(at_key(place, DAMAGED)),
             _ => Ok(described),
         }
     }
@@ -58,15 +58,15 @@ impl Description {
 
     /// Parses the shared members, except for those about the entries.
     pub(super) fn of_header(json: &Json, place: &str) -> Result<Description> {
-        let said = |name: &str| json.get(name).ok_or_else(|| at_key(place, format!("no {name}")));
-        match said("version")?.number() {
+        let recorded = |name: &str| json.get(name).ok_or_else(|| at_key(place, format!("no {name}")));
+        match recorded("version")?.number() {
             Some(1) => {}
             _ => return Err(at_key(place, "its version is not 1; a later version of lacuna wrote it")),
         }
-        let shape = shape_of(said("shape")?, place)?;
-        let dtype = said("dtype")?.text().and_then(DType::from_name);
+        let shape = shape_of(recorded("shape")?, place)?;
+        let dtype = recorded("dtype")?.text().and_then(DType::from_name);
         let dtype = dtype.ok_or_else(|| at_key(place, "its dtype is not an element type"))?;
-        let fill = said("fill")?.text().and_then(bytes_of);
+        let fill = recorded("fill")?.text().and_then(bytes_of);
         let fill = fill.ok_or_else(|| at_key(place, "its fill is not a value in hexadecimal digits"))?;
         Ok(Description { shape, dtype: Some(dtype), fill: Some(fill), extent: None })
     }
@@ -134,7 +134,7 @@ impl Description {
     }
 
     /// Rejects a requested fill if the file declares a fill.
-    pub(super) fn refuse_fill(&self, options: &ReadOptions) -> Result<()> {
+    pub(super) fn reject_fill(&self, options: &ReadOptions) -> Result<()> {
         match &options.fill {
             Some(asked) if self.fill.is_some() => {
                 Err(at_key("lacuna", format!("the file has its own fill, not the requested fill `{asked}`")))
@@ -240,7 +240,7 @@ impl Extent {
         self.hash = self.hash.wrapping_add(next.hash);
         self.ends = match (self.ends.take(), next.ends.clone()) {
             (Some((first, _)), Some((_, last))) => Some((first, last)),
-            (mine, others) => mine.or(others),
+            (own, others) => own.or(others),
         };
         Some(())
     }

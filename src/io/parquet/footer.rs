@@ -178,10 +178,10 @@ impl Footer {
             return Err(error.into());
         }
         let (Some(()), Some(rows)) = (parsed, rows) else {
-            return Err(refused(format!("byte {} of {} is not valid Parquet metadata", thrift.at(), bytes.len())));
+            return Err(rejection(format!("byte {} of {} is not valid Parquet metadata", thrift.at(), bytes.len())));
         };
         check.map_or(Ok(()), |check| footer.compare(&check, bytes))?;
-        let columns = flatten(&elements).ok_or_else(|| refused("its schema is not a tree of columns"))?;
+        let columns = flatten(&elements).ok_or_else(|| rejection("its schema is not a tree of columns"))?;
         Ok(Footer { columns, rows, ..footer })
     }
 
@@ -189,7 +189,7 @@ impl Footer {
     fn compare(&mut self, check: &Check<'_>, bytes: &[u8]) -> Result<()> {
         let chunks = self.groups.iter().map(|group| group.chunks.len()).sum();
         let of_lists = check.of_lists(chunks).filter(|_| check.holds(bytes));
-        let of_lists = of_lists.ok_or_else(|| refused(checks::DAMAGED))?;
+        let of_lists = of_lists.ok_or_else(|| rejection(checks::DAMAGED))?;
         for (chunk, crcs) in self.groups.iter_mut().flat_map(|group| &mut group.chunks).zip(of_lists) {
             for (list, crc) in [&mut chunk.column_index, &mut chunk.offset_index].into_iter().zip(crcs) {
                 list.iter_mut().for_each(|list| list.crc = Some(crc));
@@ -203,7 +203,7 @@ impl Footer {
     fn check(&self, length: u64) -> Result<()> {
         let (mut rows, mut bytes) = (0u64, 0u64);
         for (number, group) in self.groups.iter().enumerate() {
-            let wrong = |what: String| Err(refused(format!("row group {number}: {what}")));
+            let wrong = |what: String| Err(rejection(format!("row group {number}: {what}")));
             if group.chunks.len() != self.columns.len() {
                 return wrong(format!("found {} of {} columns", group.chunks.len(), self.columns.len()));
             }
@@ -225,7 +225,7 @@ impl Footer {
         }
         match rows == self.rows {
             true => Ok(()),
-            false => Err(refused(format!("{} rows, but its row groups have {rows}", self.rows))),
+            false => Err(rejection(format!("{} rows, but its row groups have {rows}", self.rows))),
         }
     }
 }
@@ -236,14 +236,14 @@ pub(super) fn quoted(name: &str) -> String {
 }
 
 /// Returns the error of a footer.
-pub(super) fn refused(message: impl Into<String>) -> Error {
+pub(super) fn rejection(message: impl Into<String>) -> Error {
     Error::Format { place: "the footer".into(), message: message.into() }
 }
 
 /// Returns the bytes of the footer, which is at the end of the file.
 fn footer_bytes(stream: &mut dyn ReadSeek, length: u64) -> Result<Vec<u8>> {
     let Some(end) = length.checked_sub(8).filter(|&end| end >= 4) else {
-        return Err(refused(format!("{length} bytes are too few")));
+        return Err(rejection(format!("{length} bytes are too few")));
     };
     let mut tail = [0; 8];
     stream.seek(SeekFrom::Start(end))?;
@@ -251,12 +251,12 @@ fn footer_bytes(stream: &mut dyn ReadSeek, length: u64) -> Result<Vec<u8>> {
     let [a, b, c, d, magic @ ..] = tail;
     match &magic {
         MAGIC => {}
-        b"PARE" => return Err(refused("the file is encrypted")),
-        _ => return Err(refused("the file does not end with PAR1; it is truncated, or not a Parquet file")),
+        b"PARE" => return Err(rejection("the file is encrypted")),
+        _ => return Err(rejection("the file does not end with PAR1; it is truncated, or not a Parquet file")),
     }
     let claimed = u64::from(u32::from_le_bytes([a, b, c, d]));
     let Some(start) = end.checked_sub(claimed).filter(|&start| start >= 4) else {
-        return Err(refused(format!("its length of {claimed} bytes exceeds the file")));
+        return Err(rejection(format!("its length of {claimed} bytes exceeds the file")));
     };
     stream.seek(SeekFrom::Start(start))?;
     let mut bytes = Vec::new();
@@ -381,9 +381,9 @@ fn read_key(thrift: &mut Thrift<'_>) -> Option<Option<(String, String)>> {
         Some(())
     })?;
     // Other programs store their schemas here; only the keys of lacuna and binsparse are kept.
-    let ours = key.filter(|key| [&b"lacuna"[..], b"binsparse"].contains(key));
+    let own = key.filter(|key| [&b"lacuna"[..], b"binsparse"].contains(key));
     let owned = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    Some(ours.map(|key| (owned(key), owned(value.unwrap_or_default()))))
+    Some(own.map(|key| (owned(key), owned(value.unwrap_or_default()))))
 }
 
 fn read_group(thrift: &mut Thrift<'_>, out_of_memory: &mut Option<AllocError>) -> Option<RowGroup> {

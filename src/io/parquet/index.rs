@@ -25,7 +25,7 @@ impl OpenedTable<'_> {
 
     fn index_bytes(&mut self, list: Option<List>) -> Result<Option<Arc<Vec<u8>>>> {
         let inside = |list: &List| list.start.checked_add(list.bytes).is_some_and(|end| end <= self.length);
-        let Some(List { start, bytes: length, crc: said }) = list.filter(inside) else { return Ok(None) };
+        let Some(List { start, bytes: length, crc: recorded }) = list.filter(inside) else { return Ok(None) };
         if let Some(bytes) = self.lists.get(&(start, length)) {
             return Ok(Some(Arc::clone(bytes)));
         }
@@ -38,7 +38,7 @@ impl OpenedTable<'_> {
         let mut bytes = Vec::new();
         self.stream.seek(SeekFrom::Start(start))?;
         Read::take(&mut *self.stream, length).read_to_end(&mut bytes)?;
-        if said.is_some_and(|said| said != crc(&bytes)) {
+        if recorded.is_some_and(|recorded| recorded != crc(&bytes)) {
             return Err(Error::Format { place: format!("the list of pages at byte {start}"), message: DAMAGED.into() });
         }
         let bytes = Arc::new(bytes);

@@ -1,7 +1,7 @@
 //! The columns that hold a tensor, and the form of its elements in these columns.
 
 use super::description::{Description, parsed, parts_of};
-use super::footer::{Column, Footer, Meaning, Physical, quoted, refused};
+use super::footer::{Column, Footer, Meaning, Physical, quoted, rejection};
 use crate::base::error::{Error, Result};
 use crate::element::DType;
 use crate::io::options::ReadOptions;
@@ -16,7 +16,7 @@ pub(super) struct TableLayout {
     /// The column of the values, or of the real and the imaginary parts.
     pub(super) parts: Vec<usize>,
     /// True if the table declares that it is a tensor, so that its rows must be in order.
-    pub(super) is_ours: bool,
+    pub(super) is_lacuna: bool,
 }
 
 impl TableLayout {
@@ -27,13 +27,13 @@ impl TableLayout {
             (None, Some(text)) => Some(Description::of_binsparse(text)?),
             (None, None) => None,
         };
-        described.as_ref().map_or(Ok(()), |described| described.refuse_fill(options))?;
-        let is_ours = described.as_ref().is_some_and(|described| described.extent.is_some());
+        described.as_ref().map_or(Ok(()), |described| described.reject_fill(options))?;
+        let is_lacuna = described.as_ref().is_some_and(|described| described.extent.is_some());
         let described = described.map_or_else(|| plain(options), Ok)?;
         let (axes, values) = names(described.shape.rank(), options)?;
         let axes = axes.iter().map(|name| index_column(footer, name)).collect::<Result<_>>()?;
         let (dtype, parts) = value_columns(footer, &values, described.dtype)?;
-        Ok(TableLayout { described, dtype, axes, parts, is_ours })
+        Ok(TableLayout { described, dtype, axes, parts, is_lacuna })
     }
 }
 
@@ -41,7 +41,7 @@ impl TableLayout {
 fn plain(options: &ReadOptions) -> Result<Description> {
     let message = "the file does not describe a tensor; name the shape with --shape, and if the columns are not \
                    indices_0, indices_1, ... and values, name them with --names, the column of values last";
-    let shape = options.shape.clone().ok_or_else(|| refused(message))?;
+    let shape = options.shape.clone().ok_or_else(|| rejection(message))?;
     Ok(Description { shape, dtype: None, fill: None, extent: None })
 }
 
@@ -106,7 +106,7 @@ pub(super) fn is_signed(column: &Column) -> bool {
 }
 
 /// Returns the type of the values, which must be the declared type, and the columns of the values.
-fn value_columns(footer: &Footer, values: &str, said: Option<DType>) -> Result<(DType, Vec<usize>)> {
+fn value_columns(footer: &Footer, values: &str, recorded: Option<DType>) -> Result<(DType, Vec<usize>)> {
     let complex = part_names(DType::Complex128, values);
     let is_complex = footer.column(values).is_none() && footer.column(&complex[0]).is_some();
     let names = if is_complex { complex } else { vec![values.to_string()] };
@@ -119,13 +119,13 @@ fn value_columns(footer: &Footer, values: &str, said: Option<DType>) -> Result<(
         [Err(column), ..] | [_, Err(column)] => return Err(at_column(&column.name, values_of_column(column))),
         _ => return Err(at_column(values, "its two parts do not have the same float type")),
     };
-    let dtype = match (said, found) {
+    let dtype = match (recorded, found) {
         (None, found) => found,
         // Parquet does not have bfloat16, which is stored in 32 bits.
         (Some(DType::BFloat16), DType::Float32) => DType::BFloat16,
-        (Some(said), found) if said == found => found,
-        (Some(said), found) => {
-            return Err(at_column(values, format!("it holds {found}, but its description says {said}")));
+        (Some(recorded), found) if recorded == found => found,
+        (Some(recorded), found) => {
+            return Err(at_column(values, format!("it holds {found}, but its description says {recorded}")));
         }
     };
     Ok((dtype, columns.iter().map(|(number, _)| *number).collect()))
@@ -163,23 +163,23 @@ fn values_of_column(column: &Column) -> String {
 /// if any.
 pub(super) fn narrow(dtype: DType, values: &mut [u64]) -> std::result::Result<(), usize> {
     let signed = |value: u64| i64::from(value as u32 as i32);
-    let refused = match dtype {
+    let rejection = match dtype {
         DType::Int8 => values.iter().position(|&value| i8::try_from(signed(value)).is_err()),
         DType::Int16 => values.iter().position(|&value| i16::try_from(signed(value)).is_err()),
         DType::UInt8 => values.iter().position(|&value| value > u64::from(u8::MAX)),
         DType::UInt16 => values.iter().position(|&value| value > u64::from(u16::MAX)),
         DType::BFloat16 => {
-            let refused = values.iter().position(|&value| value & 0xffff != 0);
+            let rejection = values.iter().position(|&value| value & 0xffff != 0);
             values.iter_mut().for_each(|value| *value >>= 16);
-            refused
+            rejection
         }
         _ => None,
     };
     let mask = match dtype {
         DType::Int8 => u64::from(u8::MAX),
         DType::Int16 => u64::from(u16::MAX),
-        _ => return refused.map_or(Ok(()), Err),
+        _ => return rejection.map_or(Ok(()), Err),
     };
     values.iter_mut().for_each(|value| *value &= mask);
-    refused.map_or(Ok(()), Err)
+    rejection.map_or(Ok(()), Err)
 }

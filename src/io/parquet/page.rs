@@ -158,7 +158,7 @@ impl Pages<'_> {
             // A footer that has lost its own checksum is damaged.
             (are_checked, Some(holds)) => holds && are_checked.is_none(),
         };
-        if is_whole { Ok(()) } else { Err(self.refused(format!("the header of a page: {DAMAGED}"))) }
+        if is_whole { Ok(()) } else { Err(self.rejection(format!("the header of a page: {DAMAGED}"))) }
     }
 
     /// Reads the values of a page, or of a dictionary, into `room`; `body` has the bytes after the header.
@@ -169,12 +169,12 @@ impl Pages<'_> {
         dictionary: Option<&[u64]>,
         room: &mut PageBuffers,
     ) -> Result<()> {
-        if header.crc.is_some_and(|said| said != crc(body)) {
-            return Err(self.refused(format!("a page: {DAMAGED}")));
+        if header.crc.is_some_and(|recorded| recorded != crc(body)) {
+            return Err(self.rejection(format!("a page: {DAMAGED}")));
         }
         let levels = header.levels_bytes();
         let split = usize::try_from(levels).ok().and_then(|levels| body.split_at_checked(levels));
-        let Some((levels, body)) = split else { return Err(self.refused("its levels are longer than the page")) };
+        let Some((levels, body)) = split else { return Err(self.rejection("its levels are longer than the page")) };
         let PageBuffers { inflated, zstd, values } = room;
         values.clear();
         let inflated = self.inflate(header, body, inflated, zstd)?;
@@ -195,7 +195,7 @@ impl Pages<'_> {
     }
 
     /// Returns the error of a page.
-    pub(super) fn refused(&self, message: impl Into<String>) -> Error {
+    pub(super) fn rejection(&self, message: impl Into<String>) -> Error {
         Error::Format { place: self.place.clone(), message: message.into() }
     }
 
@@ -224,11 +224,11 @@ impl Pages<'_> {
                 room.resize(length, 0);
                 inflate_block(self.codec, body, room, zstd)?
             }
-            codec => return Err(self.refused(format!("it is compressed by {}", codec_name(codec)))),
+            codec => return Err(self.rejection(format!("it is compressed by {}", codec_name(codec)))),
         };
         match found == Some(length) {
             true => Ok(&room[..]),
-            false => Err(self.refused("a page does not inflate to the size in its header")),
+            false => Err(self.rejection("a page does not inflate to the size in its header")),
         }
     }
 
@@ -236,12 +236,12 @@ impl Pages<'_> {
         let count = usize::try_from(header.values).unwrap_or(usize::MAX);
         // Each value takes at least one bit.
         if count / 8 > bytes.len() || matches!(self.column.physical, Physical::Other(_)) {
-            return Err(self.refused("its dictionary is shorter than stated in its header"));
+            return Err(self.rejection("its dictionary is shorter than stated in its header"));
         }
         alloc::reserve(values, count)?;
         match decode::plain(self.column.physical, bytes, count, values) {
             Some(()) if matches!(header.encoding, 0 | 2) => Ok(()),
-            _ => Err(self.refused("its dictionary is shorter than stated in its header")),
+            _ => Err(self.rejection("its dictionary is shorter than stated in its header")),
         }
     }
 
@@ -254,7 +254,7 @@ impl Pages<'_> {
             let length = u32::from_le_bytes(length.try_into().ok()?);
             rest.split_at_checked(length as usize)
         });
-        let Some((levels, rest)) = split else { return Err(self.refused("the levels of a page are truncated")) };
+        let Some((levels, rest)) = split else { return Err(self.rejection("the levels of a page are truncated")) };
         self.check_levels(header, levels)?;
         Ok(rest)
     }
@@ -269,8 +269,8 @@ impl Pages<'_> {
         let levels = decode::runs(levels, width as u8, count, |level, _| missing |= level != u64::from(deepest));
         match (levels, missing) {
             (Some(()), false) => Ok(()),
-            (Some(()), true) => Err(self.refused("a value is missing (null); write the file without such rows")),
-            (None, _) => Err(self.refused("the levels of a page are truncated")),
+            (Some(()), true) => Err(self.rejection("a value is missing (null); write the file without such rows")),
+            (None, _) => Err(self.rejection("the levels of a page are truncated")),
         }
     }
 
@@ -292,9 +292,9 @@ impl Pages<'_> {
             }),
             5 => decode::differences(physical, bytes, count, values),
             9 => decode::split(physical, bytes, count, values),
-            other => return Err(self.refused(format!("its encoding {other} is unknown"))),
+            other => return Err(self.rejection(format!("its encoding {other} is unknown"))),
         };
-        decoded.ok_or_else(|| self.refused(format!("a page does not hold the {count} values in its header")))
+        decoded.ok_or_else(|| self.rejection(format!("a page does not hold the {count} values in its header")))
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::description::Description;
 use super::entry_buffer::{EntryBuffer, ValueBuffer, ValueSink};
-use super::footer::{Chunk, Column, Footer, MAGIC, Physical, quoted, refused};
+use super::footer::{Chunk, Column, Footer, MAGIC, Physical, quoted, rejection};
 use super::layout::{self, TableLayout};
 use super::page::{PageBuffers, PageHeader, Pages};
 use super::row_selection::RowSelection;
@@ -44,7 +44,7 @@ pub(crate) fn read_stream(reader: &mut dyn Read, options: &ReadOptions) -> Resul
     magic[..head.len()].copy_from_slice(&head);
     // A stream may never end, so a stream without a table is rejected early.
     if &magic != MAGIC {
-        return Err(refused("the file does not begin with PAR1; it is not a Parquet file"));
+        return Err(rejection("the file does not begin with PAR1; it is not a Parquet file"));
     }
     let max_memory = options.max_memory.unwrap_or(u64::MAX);
     reader.take(max_memory.saturating_add(1)).read_to_end(&mut head)?;
@@ -64,7 +64,7 @@ fn read(stream: &mut dyn ReadSeek, held: u64, options: &ReadOptions) -> Result<A
             true => None,
             false => Some(OpenedTable::new(stream, &footer, &layout, length, options).read_all(held, &mut values)?),
         };
-        tensor_of(&layout.described, layout.is_ours, coords, values.0, options)
+        tensor_of(&layout.described, layout.is_lacuna, coords, values.0, options)
     }, else => Err(no_such(layout.dtype)))?;
     options.finish(tensor, Format::Coo, length.saturating_mul(WORTH))
 }
@@ -72,7 +72,7 @@ fn read(stream: &mut dyn ReadSeek, held: u64, options: &ReadOptions) -> Result<A
 /// Returns the tensor of coordinates and values; a tensor without entries if `coords` is `None`.
 pub(super) fn tensor_of<T: FileElement>(
     described: &Description,
-    is_ours: bool,
+    is_lacuna: bool,
     coords: Option<CoordLists>,
     values: Vec<T>,
     options: &ReadOptions,
@@ -85,7 +85,7 @@ pub(super) fn tensor_of<T: FileElement>(
     };
     let width = coords.width();
     let coords = coords.into_coords();
-    if is_ours {
+    if is_lacuna {
         let pattern = AnyPattern::coo(shape, values.len(), width, coords).map_err(at_entries)?;
         return Ok(Tensor::from_parts(pattern, values, fill)?.into());
     }
@@ -166,13 +166,13 @@ impl OpenedTable<'_> {
             let every_row = 0..self.footer.groups[number].rows as usize;
             self.read_group(number, every_row.into(), SelectedBy::Number, entries)?;
         }
-        let said = self.layout.described.extent.as_ref();
-        said.map_or(Ok(()), |said| said.check(&entries.extent_from(before)))
+        let recorded = self.layout.described.extent.as_ref();
+        recorded.map_or(Ok(()), |recorded| recorded.check(&entries.extent_from(before)))
     }
 
     /// Rejects `count` rows if they take more memory than the file allows.
     pub(super) fn guard_rows(&self, count: usize, width: usize, held: u64) -> Result<()> {
-        let order = if self.layout.is_ours { EntryOrder::Increasing } else { EntryOrder::Any };
+        let order = if self.layout.is_lacuna { EntryOrder::Increasing } else { EntryOrder::Any };
         // The values and the hashes of one column of a row group are in memory as well.
         let max_memory = self.footer.groups.iter().map(|group| group.rows).max().unwrap_or(0);
         let held = held.saturating_add(max_memory.saturating_mul(16));
@@ -234,7 +234,7 @@ impl OpenedTable<'_> {
         let chunk = group.chunks[column.1];
         let rows = group.rows as usize;
         let place = format!("row group {number}, column {}", quoted(&column.0.name));
-        let are_checked = (self.footer.is_checked || self.layout.is_ours).then_some(self.footer.is_checked);
+        let are_checked = (self.footer.is_checked || self.layout.is_lacuna).then_some(self.footer.is_checked);
         let pages = Pages { column: column.0, place, codec: chunk.codec, are_checked };
         let (mut dictionary, mut seen) = (None, 0);
         for run in self.runs(&chunk, rows, picked)? {
@@ -245,7 +245,7 @@ impl OpenedTable<'_> {
         }
         match picked.count() {
             wanted if seen == wanted => Ok(()),
-            wanted => Err(pages.refused(format!("its pages hold {seen} of {wanted} values"))),
+            wanted => Err(pages.rejection(format!("its pages hold {seen} of {wanted} values"))),
         }
     }
 
@@ -295,7 +295,7 @@ impl OpenedTable<'_> {
         while let Some(page) = walk.next()? {
             guard::<u64>("the values of a page", page.rows.len() as u128, self.page_limit(), TRUSTED)?;
             if page.header.is_dictionary() && page.header.values > walk.rows as u64 {
-                return Err(walk.pages.refused("its dictionary has more values than the row group has rows"));
+                return Err(walk.pages.rejection("its dictionary has more values than the row group has rows"));
             }
             self.inflated = self.inflated.saturating_add(walk.pages.inflated_bytes(&page.header));
             guard::<u8>("the inflated pages", self.inflated.into(), self.inflated_limit(), TRUSTED)?;
@@ -418,17 +418,17 @@ impl<'b> PageCursor<'b> {
 
     fn next_of_all(&mut self) -> Result<Page<'b>> {
         let Some((header, length)) = PageHeader::read(self.bytes) else {
-            return Err(self.pages.refused("the header of a page is truncated or invalid"));
+            return Err(self.pages.rejection("the header of a page is truncated or invalid"));
         };
         self.pages.check_header(&header)?;
         let rest = &self.bytes[length..];
         let split = usize::try_from(header.bytes).ok().and_then(|bytes| rest.split_at_checked(bytes));
         let Some((body, rest)) = split else {
-            return Err(self.pages.refused(format!("a page of {} bytes is truncated", header.bytes)));
+            return Err(self.pages.rejection(format!("a page of {} bytes is truncated", header.bytes)));
         };
         let end = header.data_values().saturating_add(self.row as u64);
         if end > self.rows as u64 {
-            return Err(self.pages.refused(format!("its pages hold more than {} values", self.rows)));
+            return Err(self.pages.rejection(format!("its pages hold more than {} values", self.rows)));
         }
         let rows = self.row..end as usize;
         (self.bytes, self.row) = (rest, rows.end);

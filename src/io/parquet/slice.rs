@@ -40,7 +40,7 @@ pub(crate) fn read_slice(
         OpenedTable::new(stream, &footer, &layout, length, options).read_box(ranges, &mut entries)?;
         let (coords, values) = within(&layout.described.shape, ranges, entries.coords, values.0);
         layout.described.shape = ranges.iter().map(Range::len).collect();
-        tensor_of(&layout.described, layout.is_ours, Some(coords), values, options)
+        tensor_of(&layout.described, layout.is_lacuna, Some(coords), values, options)
     }, else => Err(no_such(layout.dtype)))?;
     let options = ReadOptions { shape: None, ..options.clone() };
     options.finish(tensor, Format::Coo, length.saturating_mul(WORTH))

@@ -30,7 +30,7 @@ impl ReadRanges {
     /// Records the entries of some rows. Returns an error if all rows are recorded, and their entries differ from the
     /// declared facts.
     pub(crate) fn note(&self, dataset: &Dataset, rows: Range<usize>, part: &AnyTensor) -> Result<()> {
-        let Some(said) = &dataset.described().extent else { return Ok(()) };
+        let Some(recorded) = &dataset.described().extent else { return Ok(()) };
         // Entries of another type than the files have another hash.
         if dataset.are_checked() || rows.is_empty() || part.dtype() != dataset.own_dtype() {
             return Ok(());
@@ -39,7 +39,7 @@ impl ReadRanges {
             dispatch!(part, x => Columns::of(x.sparse())?.within(dataset.shape(), rows.start).extent(0..x.nnz())?);
         let mut ranges = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match ranges.with(rows, extent, dataset.shape()[0]) {
-            Some(all) => said.check(&all),
+            Some(all) => recorded.check(&all),
             None => Ok(()),
         }
     }

@@ -85,8 +85,8 @@ impl Drop for CreatedFolder {
 fn remove_stale(base: &Path) {
     let Ok(entries) = fs::read_dir(base) else { return };
     for entry in entries.flatten() {
-        let is_ours = entry.file_name().to_str().is_some_and(|name| name.starts_with(NAME));
-        let lock = is_ours.then(|| locks::abandoned(&entry.path().join(LOCK))).flatten();
+        let is_lacuna = entry.file_name().to_str().is_some_and(|name| name.starts_with(NAME));
+        let lock = is_lacuna.then(|| locks::abandoned(&entry.path().join(LOCK))).flatten();
         // The lock is held until the folder is removed. A process that has just created the folder waits, and creates
         // another.
         if lock.is_some() {

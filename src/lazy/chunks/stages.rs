@@ -144,7 +144,7 @@ impl Run<'_> {
             return Ok((node.run(&[first]), None));
         }
         let empty = fill.map_or_else(|| chunk_fill.empty(&part), Ok)?;
-        let (walk, refused) = (Mutex::new((walk, chunk_fill, Some(part))), Mutex::new(None));
+        let (walk, rejection) = (Mutex::new((walk, chunk_fill, Some(part))), Mutex::new(None));
         let run = |_: Range<usize>, take: &mut dyn FnMut(&ErasedValue)| {
             let (walk, chunk_fill, first) = &mut *walk.lock().unwrap_or_else(PoisonError::into_inner);
             match first.take() {
@@ -155,7 +155,7 @@ impl Run<'_> {
                 take(part);
                 chunk_fill.note(part)
             });
-            done.inspect_err(|error| *refused.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.clone()))
+            done.inspect_err(|error| *rejection.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.clone()))
         };
         let feed = ChunkedInput {
             is_streamed: true,
@@ -165,7 +165,7 @@ impl Run<'_> {
         };
         let reduce_chunks = node.work().and_then(|work| work.reduce_chunks.as_ref());
         let found = reduce_chunks.and_then(|reduce_chunks| reduce_chunks(node, &feed)).ok_or_else(none)?;
-        if let Some(error) = refused.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        if let Some(error) = rejection.into_inner().unwrap_or_else(PoisonError::into_inner) {
             return Err(error);
         }
         let (_, chunk_fill, _) = walk.into_inner().unwrap_or_else(PoisonError::into_inner);

@@ -341,13 +341,13 @@ impl<T: Element> Map<T> for IsinTest<'_, T> {
 
 /// Returns the table of the test values, or an error if their type or its size does not allow a table.
 fn checked_table<T: Element>(members: &[T], held_bytes: usize) -> Result<SpanTable> {
-    let refuse = |why| Error::IsinKind { kind: "table", why };
+    let reject = |why| Error::IsinKind { kind: "table", why };
     let span = Span::of(members)
-        .ok_or_else(|| refuse(format!("it supports integers and bool, not {}; use sort or hash", T::DTYPE)))?;
+        .ok_or_else(|| reject(format!("it supports integers and bool, not {}; use sort or hash", T::DTYPE)))?;
     let limit = default_limit(held_bytes.saturating_add(size_of_val(members)));
     guard::<u64>("the table", span.words(), limit, "use sort or hash").map_err(|_| {
         let bytes = span.words() * size_of::<u64>() as u128;
-        refuse(format!(
+        reject(format!(
             "the test values span {} integers, a table of {}, above the limit of {}; use sort or hash",
             span.bits(),
             with_unit(bytes),
@@ -364,8 +364,8 @@ mod tests {
     /// The limit is 16 times the bytes of 2^30 elements of 8 bytes and of 2 test values.
     #[test]
     fn the_limit_of_a_table_grows_with_the_input() {
-        let refused = checked_table(&[0, i64::MAX], 8 << 30).err().unwrap();
-        assert!(refused.to_string().contains("above the limit of 137438953728"), "{refused}");
+        let rejection = checked_table(&[0, i64::MAX], 8 << 30).err().unwrap();
+        assert!(rejection.to_string().contains("above the limit of 137438953728"), "{rejection}");
         assert!(checked_table(&[0.5], usize::MAX).is_err());
     }
 }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::listed::Listed;
-use super::matrix::refused;
+use super::matrix::rejection;
 use crate::base::alloc::{self, Allocated};
 use crate::base::error::Result;
 use crate::base::shape::{Shape, saturating_product, unravel};
@@ -24,9 +24,9 @@ enum FactorClass {
     /// Only finite factors.
     Finite,
     /// A factor that is not finite.
-    Wild,
+    NonFinite,
     /// An upstream gradient of zero: the product is skipped.
-    LeftOut,
+    Skipped,
 }
 
 /// Returns whether every product of finite items, one from each list, is finite.
@@ -113,7 +113,7 @@ impl<T: Ring> Contracted<'_, T> {
             Some(upstream) => sums_without_zeros(&walk, Upstream::Factor(upstream)),
             None => sums_of_rows(&walk),
         };
-        let mut sums = sums.map_err(|error| refused::<T>(self.operation, error, coords_of))?;
+        let mut sums = sums.map_err(|error| rejection::<T>(self.operation, error, coords_of))?;
         if self.has_zeros {
             self.meet_zeros(factors, into, &mut sums)?;
         }
@@ -132,18 +132,18 @@ impl<T: Ring> Contracted<'_, T> {
             };
             let columns: Vec<Vec<T>> = factors.iter().map(of_column).collect();
             let Some(&wild) = columns.iter().flatten().find(|item| !item.isfinite()) else { continue };
-            let is_left_out = |factor: usize, item: T| Some(factor) == self.upstream && !item.is_truthy();
+            let is_skipped = |factor: usize, item: T| Some(factor) == self.upstream && !item.is_truthy();
             let count = |is_counted: &dyn Fn(T) -> bool| {
                 let of_factor = |(factor, column): (usize, &Vec<T>)| {
-                    column.iter().filter(|&&item| is_counted(item) && !is_left_out(factor, item)).count()
+                    column.iter().filter(|&&item| is_counted(item) && !is_skipped(factor, item)).count()
                 };
                 saturating_product(&columns.iter().enumerate().map(of_factor).collect::<Vec<_>>())
             };
             let wild_positions = count(&|_| true) - count(&T::isfinite);
             let meets = |factor: usize, row: usize| match item(&factors[factor], row) {
-                zero if is_left_out(factor, zero) => FactorClass::LeftOut,
+                zero if is_skipped(factor, zero) => FactorClass::Skipped,
                 item if item.isfinite() => FactorClass::Finite,
-                _ => FactorClass::Wild,
+                _ => FactorClass::NonFinite,
             };
             let stored = self.count_stored(factors, into, &meets)?;
             let nan = T::Dot::NOTHING.plus(T::ZERO, wild).value().unwrap_or(T::ZERO);
@@ -175,7 +175,10 @@ impl<T: Ring> Contracted<'_, T> {
                 met.iter_mut().zip(&numbers[..count]).for_each(|(met, &row)| *met = meets(at, row).max(*met));
             }
             self.x.place(into, &into_lengths, start, &mut rows[..count]);
-            rows[..count].iter().zip(met).for_each(|(&row, met)| counts[row] += usize::from(met == FactorClass::Wild));
+            rows[..count]
+                .iter()
+                .zip(met)
+                .for_each(|(&row, met)| counts[row] += usize::from(met == FactorClass::NonFinite));
         }
         Ok(counts)
     }
@@ -189,6 +192,6 @@ impl<T: Ring> Contracted<'_, T> {
             Some(upstream) => dots_without_zeros(count, &listed, upstream),
             None => dots(count, &listed),
         };
-        found.map_err(|error| refused::<T>(self.operation, error, |_| None))
+        found.map_err(|error| rejection::<T>(self.operation, error, |_| None))
     }
 }

@@ -93,13 +93,13 @@ pub(super) fn in_order<'a, T: Element>(array: &ArrayViewD<'a, T>) -> Allocated<C
 }
 
 /// Returns the error of a product that does not fit its type; `coords` locates the product.
-pub(super) fn refused<T: Element>(
+pub(super) fn rejection<T: Element>(
     operation: &'static str,
     error: NoDot,
     coords: impl Fn(usize) -> Option<Vec<usize>>,
 ) -> Error {
     match error {
-        NoDot::Memory(refused) => refused.into(),
+        NoDot::Memory(rejection) => rejection.into(),
         NoDot::Overflow(at) => Error::Overflow { operation, coords: coords(at), dtype: T::DTYPE.name() },
     }
 }

@@ -126,13 +126,13 @@ impl<T: Element, S: Semiring<T>> Product<S, T> {
         let lines = left.pattern.lines(false, false, false, limit)?;
         guard::<u8>("the rows of the array", contraction.inner as u128, 1 << 32, "multiply in chunks")?;
         let entries = MatrixEntries { rows: lines.rows(), values: left.values };
-        let (width, turn) = (contraction.width, |row| contraction.turn(row));
+        let (width, row_map) = (contraction.width, |row| contraction.row_map(row));
         let rows = contraction.shape.wide_size() as usize / width;
         let right_rows = (&right.elements[..], contraction.inner);
-        let mut items = sparse_dense::of_entries(self.semiring, entries, right_rows, (rows, width), &turn)
+        let mut items = sparse_dense::of_entries(self.semiring, entries, right_rows, (rows, width), &row_map)
             .map_err(|missing| self.missing(missing, contraction))?;
         if self.counts_unstored && left.implicit.is_some() && !all_finite(&right.elements) {
-            spread_nan_from_right(entries, &right.elements, (contraction.inner, width), &turn, &mut items)?;
+            spread_nan_from_right(entries, &right.elements, (contraction.inner, width), &row_map, &mut items)?;
         }
         Ok(items)
     }
@@ -150,11 +150,12 @@ impl<T: Element, S: Semiring<T>> Product<S, T> {
         guard::<u8>("the columns of the result", contraction.width as u128, 1 << 32, "multiply in chunks")?;
         let Contraction { rows, inner, width, .. } = *contraction;
         let lengths = ProductLengths { count: contraction.count().unwrap_or(usize::MAX), rows, inner, width };
-        let (entries, turn) = (MatrixEntries { rows: lines.rows(), values: right.values }, |row| contraction.turn(row));
-        let mut items = dense_sparse::of_array(self.semiring, &left.elements, entries, lengths, &turn)
+        let (entries, row_map) =
+            (MatrixEntries { rows: lines.rows(), values: right.values }, |row| contraction.row_map(row));
+        let mut items = dense_sparse::of_array(self.semiring, &left.elements, entries, lengths, &row_map)
             .map_err(|missing| self.missing(missing, contraction))?;
         if self.counts_unstored && right.implicit.is_some() && !all_finite(&left.elements) {
-            spread_nan_from_left(&left.elements, lines.rows(), (inner, width), &turn, &mut items)?;
+            spread_nan_from_left(&left.elements, lines.rows(), (inner, width), &row_map, &mut items)?;
         }
         Ok(items)
     }
@@ -163,8 +164,8 @@ impl<T: Element, S: Semiring<T>> Product<S, T> {
     fn of_arrays(self, left: &Elements<'_, T>, right: &Elements<'_, T>, contraction: &Contraction) -> Result<Vec<T>> {
         let (inner, width) = (contraction.inner, contraction.width);
         let (rows, left) = (contraction.shape.wide_size() as usize / width, (&*left.elements, inner));
-        let turn = |row| contraction.turn(row);
-        sparse_dense::of_arrays(self.semiring, left, &right.elements, (rows, width), &turn)
+        let row_map = |row| contraction.row_map(row);
+        sparse_dense::of_arrays(self.semiring, left, &right.elements, (rows, width), &row_map)
             .map_err(|missing| self.missing(missing, contraction))
     }
 
@@ -183,7 +184,7 @@ impl<T: Element, S: Semiring<T>> Product<S, T> {
                 let (operation, dtype) = (self.operation, T::DTYPE.name());
                 Error::Overflow { operation, coords: Some(coords(place)), dtype }
             }
-            Missing::Memory(refused) => refused.into(),
+            Missing::Memory(rejection) => rejection.into(),
         }
     }
 
@@ -246,10 +247,10 @@ impl<T: Element, S: Semiring<T>> Product<S, T> {
         (is_linked, mask): (bool, Option<Mask<'_>>),
         limit: u64,
     ) -> Result<(ProductRows, Vec<T>)> {
-        let turn = |row| match is_linked {
+        let row_map = |row| match is_linked {
             true => (row, 0),
-            false if of_left.listed.is_some() => (row, contraction.turn(of_left.number(row)).1),
-            false => contraction.turn(row),
+            false if of_left.listed.is_some() => (row, contraction.row_map(of_left.number(row)).1),
+            false => contraction.row_map(row),
         };
         let rows = self.rows(of_left, contraction, limit)?;
         let width = of_right.width(contraction.width);
@@ -257,15 +258,16 @@ impl<T: Element, S: Semiring<T>> Product<S, T> {
         let lines = lines.transpose()?;
         let mask = lines.as_ref().zip(mask);
         let mask = mask.map(|(lines, mask)| RowMask { rows: lines.rows(), is_complement: mask.is_complement });
-        let operands = RowOperands { left: of_left.rows(), right: of_right.rows(), width, rows, turn: &turn, mask };
+        let operands =
+            RowOperands { left: of_left.rows(), right: of_right.rows(), width, rows, row_map: &row_map, mask };
         let work = operands.work()?;
         // The work counts one more unit per row.
         let pairs = work.last().map_or(0, |work| work.saturating_sub(rows));
         let each = size_of::<T>() + size_of::<u32>();
         let bytes = (pairs as u128).saturating_mul(each as u128);
-        let refused = guard::<u8>("the product", bytes, limit, "multiply in chunks");
-        if refused.is_err() && operands.count(&work, usize::try_from(limit).unwrap_or(usize::MAX) / each)?.is_none() {
-            refused?;
+        let rejection = guard::<u8>("the product", bytes, limit, "multiply in chunks");
+        if rejection.is_err() && operands.count(&work, usize::try_from(limit).unwrap_or(usize::MAX) / each)?.is_none() {
+            rejection?;
         }
         let places = operands.places(&work)?;
         let placed = |places: sparse_sparse::ProductPattern| {

@@ -3,7 +3,7 @@
 use ndarray::{ArrayD, ArrayViewD};
 
 use super::listed::Listed;
-use super::matrix::{in_order, refused};
+use super::matrix::{in_order, rejection};
 use crate::base::alloc::{self, Allocated};
 use crate::base::error::{Error, Result};
 use crate::base::limit::{default_limit, guard};
@@ -127,7 +127,7 @@ fn sparse<T: Ring>((x, of_x): WithImplicit<'_, T>, (y, of_y): WithImplicit<'_, T
     let limit = default_limit(x.stored_bytes().saturating_add(y.stored_bytes()));
     let Placed { pattern, numbers } = place(x.pattern(), y.pattern(), form, size_of::<T>(), limit)?;
     let values = products(x.values(), y.values(), numbers.as_deref())
-        .map_err(|error| refused::<T>(form.name(), error, |entry| pattern.coords_of(entry)))?;
+        .map_err(|error| rejection::<T>(form.name(), error, |entry| pattern.coords_of(entry)))?;
     Ok(Tensor::from_valid(pattern, values, T::ZERO))
 }
 
@@ -203,7 +203,7 @@ fn dense<T: Ring>(x: ArrayViewD<'_, T>, y: ArrayViewD<'_, T>, form: Pairs) -> Re
     check_result::<T>(&shape, dense_bytes(&x).saturating_add(dense_bytes(&y)))?;
     let numbers = numbers_of_arrays(&shape, &both, form)?;
     let items = products(&in_order(&x)?, &in_order(&y)?, numbers.as_deref()).map_err(|error| {
-        refused::<T>(form.name(), error, |at| {
+        rejection::<T>(form.name(), error, |at| {
             let mut coords = vec![0; shape.rank()];
             unravel(at, &shape, &mut coords);
             Some(coords)

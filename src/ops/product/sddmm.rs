@@ -2,7 +2,7 @@
 
 use ndarray::{ArrayBase, ArrayD, ArrayViewD, Data, Dimension};
 
-use super::matrix::{Matrix, own_axes, refused, width};
+use super::matrix::{Matrix, own_axes, rejection, width};
 use crate::base::error::{Error, Result};
 use crate::base::index::Index;
 use crate::base::shape::Shape;
@@ -64,7 +64,7 @@ impl<'a, T: Ring> DenseFactors<'a, T> {
         let left = |start: usize, numbers: &mut [usize]| self.left.number(pattern, start, numbers);
         let right = |start: usize, numbers: &mut [usize]| self.right.number(pattern, start, numbers);
         dots(pattern.nnz(), &[(self.left.rows(), &left), (self.right.rows(), &right)])
-            .map_err(|error| refused::<T>(NAME, error, |entry| pattern.coords_of(entry)))
+            .map_err(|error| rejection::<T>(NAME, error, |entry| pattern.coords_of(entry)))
     }
 
     /// Computes the sums of the rows of one factor, times the values of the entries, at the rows of the other factor.
@@ -84,7 +84,7 @@ impl<'a, T: Ring> DenseFactors<'a, T> {
             true => sums_of_rows(&walk),
             false => sums_without_zeros(&walk, Upstream::Elements(upstream)),
         };
-        sums.map_err(|error| refused::<T>(NAME, error, |_| None))
+        sums.map_err(|error| rejection::<T>(NAME, error, |_| None))
     }
 }
 

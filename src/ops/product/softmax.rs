@@ -30,7 +30,7 @@ impl Softmax {
 }
 
 /// Returns the error for a whole sparse tensor: its unstored positions would have a different value in each group.
-fn refused<U>(form: Softmax) -> Result<U> {
+fn rejection<U>(form: Softmax) -> Result<U> {
     let operation = form.name();
     let why = format!("the result at unstored positions differs from group to group; x.stored().{operation}(…)");
     Err(Error::Argument { operation, why: format!("{why} computes it for stored entries only") })
@@ -49,7 +49,7 @@ fn shares<X: Operand<Elem: Float>, G: Float>(
     }
     x.by_kind(
         |x| match x.counts_unstored {
-            true => refused(form),
+            true => rejection(form),
             false => sparse(x.sparse(), form, axes, gradients.as_deref()),
         },
         |x| dense(x.view(), form, axes, gradients.as_deref()),

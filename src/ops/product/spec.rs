@@ -221,15 +221,15 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_named_with_its_place() {
-        let refused = |spec, ranks: &[usize]| read(spec, ranks).unwrap_err().to_string();
-        assert_eq!(refused("ij,j2->i", &[2, 2]), "einsum: '2' at 4 is not a letter, `,`, `->` or `...`");
-        assert!(refused("i->j", &[1]).contains("'j' at 3"));
-        assert!(refused("ij->ii", &[2]).contains("'i' at 5"));
-        assert!(refused("i..j", &[2]).contains("\".\" at 1"));
-        assert!(refused("...i...", &[3]).contains("\"...\" at 4"));
-        assert!(refused("...i->i", &[3]).contains("operands have \"...\""));
-        assert!(refused("ij", &[2, 2]).contains("describes 1 operands, found 2"));
-        assert!(refused("ij", &[3]).contains("operand 0 has rank 3"));
+        let rejection = |spec, ranks: &[usize]| read(spec, ranks).unwrap_err().to_string();
+        assert_eq!(rejection("ij,j2->i", &[2, 2]), "einsum: '2' at 4 is not a letter, `,`, `->` or `...`");
+        assert!(rejection("i->j", &[1]).contains("'j' at 3"));
+        assert!(rejection("ij->ii", &[2]).contains("'i' at 5"));
+        assert!(rejection("i..j", &[2]).contains("\".\" at 1"));
+        assert!(rejection("...i...", &[3]).contains("\"...\" at 4"));
+        assert!(rejection("...i->i", &[3]).contains("operands have \"...\""));
+        assert!(rejection("ij", &[2, 2]).contains("describes 1 operands, found 2"));
+        assert!(rejection("ij", &[3]).contains("operand 0 has rank 3"));
         for hostile in ["->->", "i->j,k", "-", "i-j", "é", "\0", "...............", ".", "i>", "💥->"] {
             assert!(read(hostile, &[1]).is_err(), "{hostile}");
         }

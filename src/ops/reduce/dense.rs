@@ -9,7 +9,7 @@ use super::lanes::{
     Finish, LanesFn, Make, Order, Place, check_lane, give_back, labelled_gradients, map_distinct_lanes,
     map_labelled_lanes, repeat_cells, visit_rows,
 };
-use super::{check_countable, check_upstream, refused, refused_at};
+use super::{check_countable, check_upstream, error_at, rejection};
 use crate::base::alloc;
 use crate::base::axes::Axes;
 use crate::base::error::Result;
@@ -76,7 +76,7 @@ fn fold_rows<T: Element, F: Fold<T>>(
         None => fold_until_settled(op, &mut states[cell], row.iter().copied()),
     });
     let finish = |(cell, state)| {
-        op.finish(state, reduction.extent()).map_err(|fault| refused_at(op.name(), fault.of(cell), reduction, lengths))
+        op.finish(state, reduction.extent()).map_err(|fault| error_at(op.name(), fault.of(cell), reduction, lengths))
     };
     alloc::try_collect(states.iter().enumerate().map(finish))
 }
@@ -100,7 +100,7 @@ fn fold_lanes<T: Element, F: Fold<T>>(
     };
     let at_once: LanesFn<'_, T, F::Out> = &|offsets, values| fold_runs(op, offsets, values, &Unstored::none());
     map_distinct_lanes(once, distinct, Order::Any, F::Out::ZERO, &|| (), &of_lane, (times == 1).then_some(at_once))
-        .map_err(|refusal| refused_at(op.name(), refusal, reduction, distinct.kept_lengths()))
+        .map_err(|failure| error_at(op.name(), failure, reduction, distinct.kept_lengths()))
 }
 
 /// Computes a holistic reduction over some axes.
@@ -128,7 +128,7 @@ fn reduce_lanes<T: Element, H: Holistic<T>>(
     let once = once_on_each(x.view(), reduction.kept().iter().copied());
     let lengths: Vec<usize> = reduction.kept().iter().map(|&axis| once.len_of(Axis(axis))).collect();
     let of = |scratch: &mut H::Scratch, lane: &[T]| op.of(&Group::of_slice(lane), scratch);
-    let unseen = op.of_no_entry().map_err(|fault| refused(op.name(), fault, reduction, None))?;
+    let unseen = op.of_no_entry().map_err(|fault| rejection(op.name(), fault, reduction, None))?;
     if reduction.grouping().is_some() {
         return by_labels(x.view(), op.name(), reduction, unseen, &|| op.scratch(), &of);
     }
@@ -139,7 +139,7 @@ fn reduce_lanes<T: Element, H: Holistic<T>>(
     };
     let at_once = op.has_interleaved().then_some(at_once);
     let cells = map_distinct_lanes(once, reduction, order, unseen, &|| op.scratch(), &of, at_once)
-        .map_err(|refusal| refused_at(op.name(), refusal, reduction, &lengths))?;
+        .map_err(|failure| error_at(op.name(), failure, reduction, &lengths))?;
     Ok(repeat_cells(cells, lengths, reduction)?)
 }
 
@@ -155,7 +155,7 @@ fn by_labels<T: Element, S, U: Copy + Send + Sync>(
     let once = once_on_each(x, reduction.kept().iter().copied().filter(|axis| !reduction.reduced().contains(axis)));
     check_result::<T>(&once.shape().into(), dense_bytes(&once))?;
     let (cells, lengths) = map_labelled_lanes(once, reduction, unseen, scratch, of)
-        .map_err(|refusal| refused_at(operation, refusal, reduction, reduction.kept_lengths()))?;
+        .map_err(|failure| error_at(operation, failure, reduction, reduction.kept_lengths()))?;
     Ok(repeat_cells(cells, lengths, reduction)?)
 }
 
@@ -189,7 +189,7 @@ pub(crate) fn gradient<T: Element, G: Element, H: Gradient<T, G>>(
         // small elements and gradients.
         let gradients = alloc::owned(all_cells(upstream)?)?;
         let shared = share_singly(op, &mut next_of(x.iter().copied()), gradients)
-            .map_err(|refusal| refused(op.name(), refusal.fault, &reduction, None))?;
+            .map_err(|failure| rejection(op.name(), failure.fault, &reduction, None))?;
         return Ok(dense_array(&shape, shared));
     }
     let found = reduce_lanes(x, op, &reduction)?;
@@ -235,7 +235,7 @@ fn group_gradient_by_labels<T: Element, G: Element, A: GroupGradient<T, G>>(
         let values = alloc::collect(group.iter().map(|member| member.3))?;
         let mut received = alloc::zeros(group.len())?;
         op.write_gradients(&Group::of_slice(&values), gradients[group[0].0], &mut received)
-            .map_err(|fault| refused_at(op.name(), fault.of(group[0].0), reduction, reduction.kept_lengths()))?;
+            .map_err(|fault| error_at(op.name(), fault.of(group[0].0), reduction, reduction.kept_lengths()))?;
         group.iter().zip(received).for_each(|(member, received)| slots[member.2] = received);
     }
     Ok(dense_array(&x.shape().into(), slots))
@@ -259,7 +259,7 @@ pub(crate) fn group_gradient<T: Element, G: Element, A: GroupGradient<T, G>>(
     let lanes = x.view().permuted_axes(&lanes_last[..]);
     let values = alloc::collect(lanes.iter().copied())?;
     let received = lane_gradients(op, &values, &all_cells(upstream)?, reduction.extent() as usize)
-        .map_err(|refusal| refused_at(op.name(), refusal, &reduction, reduction.kept_lengths()))?;
+        .map_err(|failure| error_at(op.name(), failure, &reduction, reduction.kept_lengths()))?;
     let mut places = vec![0; lanes_last.len()];
     lanes_last.iter().enumerate().for_each(|(place, &axis)| places[axis] = place);
     let received = dense_array(&lanes.shape().into(), received).permuted_axes(places);

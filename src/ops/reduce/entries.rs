@@ -3,14 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 
-use super::refused;
+use super::rejection;
 use crate::base::alloc::{self, Allocated};
 use crate::base::error::{Error, Result};
 use crate::base::index::Index;
 use crate::base::shape::saturating_product;
 use crate::element::Element;
 use crate::kernels::group::{Groups, Unstored};
-use crate::kernels::op::{Outcome, Refused};
+use crate::kernels::op::{FailedGroup, Outcome};
 use crate::ops::operand::SparseOperand;
 #[cfg(feature = "lazy")]
 use crate::ops::operand::ValueStream;
@@ -88,7 +88,7 @@ impl<'a, U: Copy + Debug> Fill<'a, U> {
     ) -> Result<Self> {
         let cells = saturating_product(reduction.kept_lengths());
         match of(reduction.extent()) {
-            Err(fault) if extents.is_none() && cells > entries => Err(refused(operation, fault, reduction, None)),
+            Err(fault) if extents.is_none() && cells > entries => Err(rejection(operation, fault, reduction, None)),
             result => Ok(Fill { operation, reduction, cells, result, extents, of }),
         }
     }
@@ -112,8 +112,8 @@ impl<'a, U: Copy + Debug> Fill<'a, U> {
         if labels.is_empty() || self.cells == 0 {
             return Ok(None);
         }
-        let refused = |fault| refused(self.operation, fault, self.reduction, None);
-        let nothing = (self.of)(0).map_err(refused)?;
+        let rejection = |fault| rejection(self.operation, fault, self.reduction, None);
+        let nothing = (self.of)(0).map_err(rejection)?;
         let is_same = self.of_all(extents).is_some_and(|all| is_same(all, nothing));
         Ok((!is_same).then_some((labels, nothing)))
     }
@@ -127,7 +127,7 @@ impl<'a, U: Copy + Debug> Fill<'a, U> {
         }
         match self.result {
             Err(fault) if self.cells > stored.nnz() as u128 => {
-                Err(refused(self.operation, fault, self.reduction, None))
+                Err(rejection(self.operation, fault, self.reduction, None))
             }
             result => Ok(result.unwrap_or(unseen)),
         }
@@ -137,8 +137,8 @@ impl<'a, U: Copy + Debug> Fill<'a, U> {
     fn of_labels(&self, extents: &[u128], stored: &AnyPattern) -> Result<Option<U>> {
         let mut first: Option<(usize, U)> = None;
         for label in labels_with_unstored(self.reduction, extents, stored)? {
-            let refused = |fault| refused(self.operation, fault, self.reduction, None);
-            let found = (self.of)(extents[label]).map_err(refused)?;
+            let rejection = |fault| rejection(self.operation, fault, self.reduction, None);
+            let found = (self.of)(extents[label]).map_err(rejection)?;
             let (at, expected) = *first.get_or_insert((label, found));
             if !is_same(expected, found) {
                 let [expected, found] = [expected, found].map(|fill| format!("{fill:?}"));
@@ -199,24 +199,24 @@ pub(super) fn each_extent(
 }
 
 /// Returns the error of a group of entries without a result.
-pub(super) fn refused_group(
+pub(super) fn group_error(
     pattern: &AnyPattern,
     operation: &'static str,
-    refusal: Refused,
+    failure: FailedGroup,
     reduction: &Reduction,
     groups: &Groups,
 ) -> Error {
-    let entry = if refusal.group < groups.len() { groups.entry(refusal.group, 0) } else { 0 };
-    refused_entry(pattern, operation, Refused { group: entry, ..refusal }, reduction)
+    let entry = if failure.group < groups.len() { groups.entry(failure.group, 0) } else { 0 };
+    entry_error(pattern, operation, FailedGroup { group: entry, ..failure }, reduction)
 }
 
 /// Returns the error of the output element that an entry belongs to, which does not have a result.
-pub(super) fn refused_entry(
+pub(super) fn entry_error(
     pattern: &AnyPattern,
     operation: &'static str,
-    Refused { fault, group: entry }: Refused,
+    FailedGroup { fault, group: entry }: FailedGroup,
     reduction: &Reduction,
 ) -> Error {
     let kept = reduction.kept().iter().map(|&axis| reduction.kept_coord(axis, pattern.coord(entry, axis)));
-    refused(operation, fault, reduction, (entry < pattern.nnz()).then(|| kept.collect()))
+    rejection(operation, fault, reduction, (entry < pattern.nnz()).then(|| kept.collect()))
 }

@@ -14,7 +14,7 @@ use crate::base::shape::{Shape, step, unravel};
 use crate::base::threads;
 use crate::convert::{check_result, dense_array, dense_bytes};
 use crate::element::Element;
-use crate::kernels::op::{GroupError, Outcome, Outcomes, Refused};
+use crate::kernels::op::{FailedGroup, GroupError, Outcome, Outcomes};
 use crate::plan::reduction::Reduction;
 
 /// The required order of the elements of a lane.
@@ -85,8 +85,8 @@ pub(super) fn map_distinct_lanes<T: Element, S, U: Copy + Send + Sync>(
     };
     match results {
         Ok(results) => Ok(in_axis_order(results, &kept, &lengths)?),
-        Err(refusal @ Refused { fault: GroupError::Memory(_), .. }) => Err(refusal),
-        Err(Refused { fault, group }) => Err(fault.of(number_in_axis_order(group, &kept, &lengths))),
+        Err(failure @ FailedGroup { fault: GroupError::Memory(_), .. }) => Err(failure),
+        Err(FailedGroup { fault, group }) => Err(fault.of(number_in_axis_order(group, &kept, &lengths))),
     }
 }
 
@@ -214,7 +214,8 @@ pub(super) fn map_labelled_lanes<T: Element, S, U: Copy + Send + Sync>(
         finish(scratch, group).map_err(|fault| fault.of(cell))
     };
     let results = threads::try_map_heavy(labelled.cells(), elements.len(), blank, || (Vec::new(), scratch()), of_cell);
-    let results = results.map_err(|Refused { fault, group }| fault.of(number_in_axis_order(group, kept, lengths)))?;
+    let results =
+        results.map_err(|FailedGroup { fault, group }| fault.of(number_in_axis_order(group, kept, lengths)))?;
     Ok((in_axis_order(results, kept, lengths)?, labelled.lengths_in_order(reduction)))
 }
 

@@ -78,7 +78,7 @@ use crate::element::Element;
 use crate::kernels::fold::{Fold, fold_unstored};
 use crate::kernels::group::{Unstored, UnstoredByGroup};
 use crate::kernels::holistic::{Gradient, Group, GroupGradient, Holistic};
-use crate::kernels::op::{GroupError, Refused};
+use crate::kernels::op::{FailedGroup, GroupError};
 use crate::ops::operand::{ErasedOperand, ErasedResult, Operand};
 use crate::pattern::AnyPattern;
 use crate::plan::reduction::Reduction;
@@ -138,7 +138,7 @@ fn reduce_entries<T: Element, H: Holistic<T>>(x: &Entries<'_, T>, op: H, axes: &
         check_countable(op.name(), &reduction)?;
     }
     let (unstored, extents) = (x.unstored(&reduction), x.extents(&reduction)?);
-    let unseen = op.of_no_entry().map_err(|fault| refused(op.name(), fault, &reduction, None))?;
+    let unseen = op.of_no_entry().map_err(|fault| rejection(op.name(), fault, &reduction, None))?;
     let of = |extent| match unstored.fill {
         Some(_) => op
             .of(&Group { stored: &[], unstored: Unstored { extent, ..unstored }, position: &|_| 0 }, &mut op.scratch()),
@@ -199,11 +199,11 @@ fn spread<X: Operand, U: Operand>(x: &X, upstream: &U, axes: &Axes) -> Result<X:
 
 /// Returns the error of an operation without a result in an output element, whose coordinates on the kept axes are
 /// `kept`. Without coordinates it is the error of the fill.
-fn refused(operation: &'static str, fault: GroupError, reduction: &Reduction, kept: Option<Vec<usize>>) -> Error {
+fn rejection(operation: &'static str, fault: GroupError, reduction: &Reduction, kept: Option<Vec<usize>>) -> Error {
     let coords = kept.map(|kept| reduction.result_axes(kept, || 0));
     match fault {
         GroupError::Uncountable => Error::Uncountable { operation },
-        GroupError::Memory(refused) => refused.into(),
+        GroupError::Memory(rejection) => rejection.into(),
         GroupError::Empty => match reduction.first_unused_label() {
             Some(label) => Error::Argument { operation, why: format!("no position has label {label}") },
             None => Error::EmptyGroup { operation, axis: reduction.first_empty() },
@@ -213,10 +213,10 @@ fn refused(operation: &'static str, fault: GroupError, reduction: &Reduction, ke
     }
 }
 
-/// Returns [`refused`] for a group, from the flat index of its output element within `lengths`.
-fn refused_at(
+/// Returns [`rejection`] for a group, from the flat index of its output element within `lengths`.
+fn error_at(
     operation: &'static str,
-    Refused { fault, group }: Refused,
+    FailedGroup { fault, group }: FailedGroup,
     reduction: &Reduction,
     lengths: &[usize],
 ) -> Error {
@@ -224,13 +224,13 @@ fn refused_at(
     if !lengths.contains(&0) {
         unravel(group, lengths, &mut kept);
     }
-    refused(operation, fault, reduction, Some(kept))
+    rejection(operation, fault, reduction, Some(kept))
 }
 
 /// Rejects groups with more positions than 64 bits can number, unless the number of groups is zero.
 fn check_countable(operation: &'static str, reduction: &Reduction) -> Result<()> {
     let is_countable = reduction.extent() <= u128::from(u64::MAX) || reduction.kept_lengths().contains(&0);
-    if is_countable { Ok(()) } else { Err(refused(operation, GroupError::Uncountable, reduction, None)) }
+    if is_countable { Ok(()) } else { Err(rejection(operation, GroupError::Uncountable, reduction, None)) }
 }
 
 /// Rejects an upstream gradient whose shape differs from the shape of the forward result.

@@ -107,7 +107,7 @@ impl<T: Float> Finish<T> for One {
     }
 
     #[inline(always)]
-    fn finish_quickly(cell: <Magnitudes as Accumulator<T>>::Cell, _: u128) -> Option<T> {
+    fn finish_fast(cell: <Magnitudes as Accumulator<T>>::Cell, _: u128) -> Option<T> {
         T::quick_mean_of(cell, 1)
     }
 }
@@ -132,7 +132,7 @@ impl<T: Float> Finish<T> for Two {
     }
 
     #[inline(always)]
-    fn finish_quickly(cell: <Squares as Accumulator<T>>::Cell, _: u128) -> Option<T> {
+    fn finish_fast(cell: <Squares as Accumulator<T>>::Cell, _: u128) -> Option<T> {
         Squares::quick_root(cell).map(T::from_f64)
     }
 }
@@ -161,7 +161,7 @@ impl<T: Float> Finish<T> for Infinity {
     }
 
     #[inline(always)]
-    fn finish_quickly(cell: <MaxMagnitude as Accumulator<T>>::Cell, _: u128) -> Option<T> {
+    fn finish_fast(cell: <MaxMagnitude as Accumulator<T>>::Cell, _: u128) -> Option<T> {
         Some(T::from_f64(cell))
     }
 }

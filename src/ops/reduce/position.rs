@@ -14,7 +14,7 @@ use crate::ops::op;
 use crate::ops::operand::Operand;
 
 /// The position for a missing element.
-const NOWHERE: u64 = u64::MAX;
+const NO_POSITION: u64 = u64::MAX;
 
 /// The descriptor of the positions of extremes.
 #[derive(Clone, Copy)]
@@ -67,13 +67,13 @@ impl<T: Real> Holistic<T> for ExtremePosition {
     fn of(&self, group: &Group<'_, T>, (): &mut ()) -> Outcome<u64> {
         match group.extreme_position(self.is_max, self.skips_nan) {
             Some(position) => Ok(position),
-            None if self.skips_nan => Ok(NOWHERE),
+            None if self.skips_nan => Ok(NO_POSITION),
             None => Err(GroupError::Empty),
         }
     }
 
     fn of_no_entry(&self) -> Outcome<u64> {
-        Ok(NOWHERE)
+        Ok(NO_POSITION)
     }
 }
 

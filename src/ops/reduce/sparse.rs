@@ -2,8 +2,8 @@
 
 use std::slice;
 
-use super::entries::{Entries, each_extent, refused_entry, refused_group};
-use super::{check_countable, check_upstream, refused, refused_at};
+use super::entries::{Entries, each_extent, entry_error, group_error};
+use super::{check_countable, check_upstream, error_at, rejection};
 use crate::base::alloc::Allocated;
 use crate::base::axes::Axes;
 use crate::base::error::Result;
@@ -18,7 +18,7 @@ use crate::kernels::holistic::{
 };
 use crate::kernels::kept_axes::KeptAxes;
 use crate::kernels::lanes::spread as spread_lanes;
-use crate::kernels::op::{Outcomes, Refused};
+use crate::kernels::op::{FailedGroup, Outcomes};
 use crate::kernels::output_bitmap::StoredCells;
 use crate::kernels::spread::{spread_looked_up, spread_to_entries};
 use crate::ops::operand::ErasedOperand;
@@ -37,7 +37,7 @@ pub(super) fn fold<T: Element, F: Fold<T>>(
 ) -> Result<(AnyPattern, Vec<F::Out>)> {
     if reduction.is_elementwise() {
         let values =
-            fold_singly(op, x.values).map_err(|refusal| refused_entry(x.pattern, op.name(), refusal, reduction))?;
+            fold_singly(op, x.values).map_err(|failure| entry_error(x.pattern, op.name(), failure, reduction))?;
         return Ok((x.pattern.clone(), values));
     }
     let kept;
@@ -56,7 +56,7 @@ pub(super) fn fold<T: Element, F: Fold<T>>(
     };
     let extents = each_extent(&pattern, reduction, unstored.extents)?;
     let values = fold_groups(op, &groups, x.values, &UnstoredByGroup { extents: extents.as_deref(), ..*unstored });
-    Ok((pattern, values.map_err(|refusal| refused_group(x.pattern, op.name(), refusal, reduction, &groups))?))
+    Ok((pattern, values.map_err(|failure| group_error(x.pattern, op.name(), failure, reduction, &groups))?))
 }
 
 /// Computes the same as [`fold`], for a fold with a faster method than groups.
@@ -70,9 +70,9 @@ fn fold_faster<T: Element, F: Fold<T>>(
     let coords = match group_rule {
         GroupRule::Lanes(offsets) => {
             let reduce = |first: usize, offsets: &[usize], results: &mut [F::Out]| {
-                op.lanes(offsets, x.values, unstored, results).map_err(|refusal| {
-                    let refusal = Refused { group: first + refusal.group, ..refusal };
-                    refused_at(op.name(), refusal, reduction, reduction.kept_lengths())
+                op.lanes(offsets, x.values, unstored, results).map_err(|failure| {
+                    let failure = FailedGroup { group: first + failure.group, ..failure };
+                    error_at(op.name(), failure, reduction, reduction.kept_lengths())
                 })
             };
             return of_lanes(x.pattern, offsets, reduction, &reduce).map(Some);
@@ -103,7 +103,7 @@ pub(super) fn holistic<T: Element, H: Holistic<T>>(
         let values = threads::try_map_heavy(x.values.len(), x.values.len(), unseen, || op.scratch(), of_one);
         return Ok((
             x.pattern.clone(),
-            values.map_err(|refusal| refused_entry(x.pattern, op.name(), refusal, reduction))?,
+            values.map_err(|failure| entry_error(x.pattern, op.name(), failure, reduction))?,
         ));
     }
     let ReductionPlan { pattern, groups } = ReductionPlan::new(x.pattern, reduction)?;
@@ -111,7 +111,7 @@ pub(super) fn holistic<T: Element, H: Holistic<T>>(
     let extents = each_extent(&pattern, reduction, unstored.extents)?;
     let unstored = UnstoredByGroup { extents: extents.as_deref(), ..*unstored };
     let values = reduce_groups(op, &groups, x.values, &unstored, &position, unseen);
-    Ok((pattern, values.map_err(|refusal| refused_group(x.pattern, op.name(), refusal, reduction, &groups))?))
+    Ok((pattern, values.map_err(|failure| group_error(x.pattern, op.name(), failure, reduction, &groups))?))
 }
 
 /// Computes the gradient of a holistic reduction.
@@ -128,7 +128,7 @@ pub(crate) fn gradient<T: Element, G: Element, H: Gradient<T, G>>(
     check_upstream(upstream, &reduction.result_shape())?;
     let values = if reduction.is_elementwise() {
         share_singly(op, &mut next_of(x.values.iter().copied()), upstream.at_entries(x.pattern)?)
-            .map_err(|refusal| refused_entry(x.pattern, op.name(), refusal, &reduction))?
+            .map_err(|failure| entry_error(x.pattern, op.name(), failure, &reduction))?
     } else {
         by_groups(x, op.name(), upstream, &reduction, &|groups, unstored, gradients, position| {
             share_among_entries(op, groups, x.values, unstored, gradients, position)
@@ -156,7 +156,7 @@ fn by_groups<T: Element, G: Element>(
     let unstored = UnstoredByGroup { unstored: x.unstored(reduction), extents: extents.as_deref() };
     let gradients = upstream.at_entries(&pattern)?;
     write_gradients(&groups, &unstored, &gradients, &position)
-        .map_err(|refusal| refused_group(x.pattern, operation, refusal, reduction, &groups))
+        .map_err(|failure| group_error(x.pattern, operation, failure, reduction, &groups))
 }
 
 /// Computes the gradient of a reduction in which each gradient depends on all elements of the group.
@@ -179,7 +179,7 @@ pub(crate) fn group_gradient<T: Element, G: Element, A: GroupGradient<T, G>>(
                     Ok(())
                 }
             })
-            .map_err(|fault| refused(op.name(), fault, &reduction, None))?;
+            .map_err(|fault| rejection(op.name(), fault, &reduction, None))?;
         received
     } else {
         by_groups(x, op.name(), upstream, &reduction, &|groups, unstored, gradients, position| {

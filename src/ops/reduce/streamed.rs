@@ -1,7 +1,7 @@
 //! Reductions of a tensor whose values arrive in chunks.
 
-use super::entries::{Entries, refused_group};
-use super::refused_at;
+use super::entries::{Entries, group_error};
+use super::error_at;
 use crate::base::alloc;
 use crate::base::error::{Error, Result};
 use crate::base::shape::saturating_product;
@@ -67,7 +67,7 @@ fn of_pieces<T: Element, F: Fold<T>>(
         true => fold_streamed(op, source, unstored).map(|found| found.map(|found| vec![found])),
         false => fold_of_chunks(op, offsets, source, unstored),
     };
-    let found = found.map_err(|refusal| refused_group(x.pattern, op.name(), refusal, reduction, &groups))?;
+    let found = found.map_err(|failure| group_error(x.pattern, op.name(), failure, reduction, &groups))?;
     Ok((pattern, found.ok_or_else(|| without_chunks(op))?))
 }
 
@@ -81,7 +81,7 @@ fn of_cells<T: Element, F: Fold<T>>(
 ) -> Result<(AnyPattern, Vec<F::Out>)> {
     let lengths = reduction.kept_lengths();
     let found = fold_cells(op, (reduction.kept(), lengths), source, unstored)
-        .map_err(|refusal| refused_at(op.name(), refusal, reduction, lengths))?;
+        .map_err(|failure| error_at(op.name(), failure, reduction, lengths))?;
     let (cells, values) = found.ok_or_else(|| without_chunks(op))?;
     Ok((of_numbers(x.pattern, reduction, &cells)?, values))
 }
@@ -106,7 +106,7 @@ fn of_states<T: Element, F: Fold<T>>(
         let mut all = unstored_state(op, count, unstored);
         op.merge(&mut all, &state_of(op, state).ok_or_else(wrong)?);
         let value = op.finish(&all, unstored.positions(count)).map_err(|fault| fault.of(group));
-        values.push(value.map_err(|refusal| refused_group(x.pattern, op.name(), refusal, reduction, &groups))?);
+        values.push(value.map_err(|failure| group_error(x.pattern, op.name(), failure, reduction, &groups))?);
     }
     Ok((pattern, values))
 }
@@ -143,7 +143,7 @@ fn of_ranks<T: Element, H: Holistic<T>>(
     for (group, (value, keys)) in values.iter_mut().zip(found).enumerate() {
         let middle = keys.iter().flatten().map(|&key| op.of_key(key).ok_or_else(wrong)).collect::<Result<Vec<T>>>()?;
         let found = op.of(&Group::of_slice(&middle), &mut scratch).map_err(|fault| fault.of(group));
-        *value = found.map_err(|refusal| refused_group(x.pattern, op.name(), refusal, reduction, &groups))?;
+        *value = found.map_err(|failure| group_error(x.pattern, op.name(), failure, reduction, &groups))?;
     }
     Ok((pattern, values))
 }
@@ -164,7 +164,7 @@ fn of_groups<T: Element, H: Holistic<T>>(
     let offsets = groups.offsets().ok_or_else(|| without_chunks(op))?;
     let position = |entry: usize| position_in_group(x.pattern, reduction, entry);
     let found = reduce_of_chunks(op, offsets, source, unstored, &position, blank);
-    let found = found.map_err(|refusal| refused_group(x.pattern, op.name(), refusal, reduction, &groups))?;
+    let found = found.map_err(|failure| group_error(x.pattern, op.name(), failure, reduction, &groups))?;
     Ok((pattern, found.ok_or_else(|| without_chunks(op))?))
 }
 
@@ -179,6 +179,6 @@ fn holistic_streamed<T: Element, H: Holistic<T>>(
     let ReductionPlan { pattern, groups } = ReductionPlan::new(x.pattern, reduction)?;
     let found = op
         .of_streamed(&|take| source.feed(0..usize::MAX, take), unstored)
-        .map_err(|fault| refused_group(x.pattern, op.name(), fault.of(0), reduction, &groups))?;
+        .map_err(|fault| group_error(x.pattern, op.name(), fault.of(0), reduction, &groups))?;
     Ok((pattern, vec![found.ok_or_else(|| without_chunks(op))?]))
 }

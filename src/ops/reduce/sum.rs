@@ -31,7 +31,7 @@ impl<T: Ring, const SKIPS_NAN: bool> Finish<T> for Sum<SKIPS_NAN> {
     }
 
     #[inline(always)]
-    fn finish_quickly(cell: Small<Self, T>, _: u128) -> Option<T::Sum> {
+    fn finish_fast(cell: Small<Self, T>, _: u128) -> Option<T::Sum> {
         T::quick_sum_of(cell)
     }
 }
@@ -61,7 +61,7 @@ impl<T: Ring, const SKIPS_NAN: bool> Finish<T> for Mean<SKIPS_NAN> {
     }
 
     #[inline(always)]
-    fn finish_quickly(cell: Small<Self, T>, count: u128) -> Option<T::Mean> {
+    fn finish_fast(cell: Small<Self, T>, count: u128) -> Option<T::Mean> {
         T::quick_mean_of(cell, count)
     }
 }

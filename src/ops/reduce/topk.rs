@@ -10,7 +10,7 @@ use crate::ops::op;
 use crate::ops::operand::Operand;
 
 /// The position for a missing element.
-const NOWHERE: u64 = u64::MAX;
+const NO_POSITION: u64 = u64::MAX;
 
 /// Returns the value of a rank without an element.
 fn nothing<T: Real>() -> T {
@@ -24,12 +24,12 @@ fn element<T: Real>(found: Option<(T, u64)>) -> T {
 
 /// Returns the element at a rank, and its position.
 fn both<T: Real>(found: Option<(T, u64)>) -> (T, u64) {
-    found.unwrap_or((nothing(), NOWHERE))
+    found.unwrap_or((nothing(), NO_POSITION))
 }
 
 /// Returns the position of the element at a rank.
 fn position<T: Real>(found: Option<(T, u64)>) -> u64 {
-    found.map_or(NOWHERE, |(_, position)| position)
+    found.map_or(NO_POSITION, |(_, position)| position)
 }
 
 /// Returns the `k` largest elements along an axis, in decreasing order.

@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::base::alloc::Allocated;
 use crate::base::machine::in_wide_vectors;
 use crate::base::threads;
-use crate::element::{ABREAST, Accumulator, Element, Interleaved, Ring, RunResults, Saved};
+use crate::element::{Accumulator, Element, INTERLEAVED, Interleaved, Ring, RunResults, Saved};
 use crate::kernels::fold::{Fold, fold_lanes, unstored_state};
 use crate::kernels::group::Unstored;
 use crate::kernels::kept_axes::KeptAxes;
@@ -36,7 +36,7 @@ pub(super) trait Finish<T: Ring>: Op + 'static {
 
     /// Returns the result of [`finish`](Finish::finish) from a small total, if that determines it.
     #[inline(always)]
-    fn finish_quickly(_cell: Small<Self, T>, _count: u128) -> Option<Self::Out> {
+    fn finish_fast(_cell: Small<Self, T>, _count: u128) -> Option<Self::Out> {
         None
     }
 }
@@ -144,14 +144,14 @@ impl<T: Ring, F: Finish<T>> Fold<T> for Totals<F> {
 
     #[inline(always)]
     fn of_interleaved(&self, values: &[T], runs: &Interleaved, unstored: &Unstored<T>) -> RunResults<F::Out> {
-        let (mut results, mut are_known) = ([F::Out::ZERO; ABREAST], [false; ABREAST]);
+        let (mut results, mut are_known) = ([F::Out::ZERO; INTERLEAVED], [false; INTERLEAVED]);
         if F::SKIPS_NAN || !adds_nothing(unstored, unstored.positions(0)) {
             return (results, are_known);
         }
         let (cells, are_held) = F::Total::cells_of(values, runs);
-        for run in 0..ABREAST {
+        for run in 0..INTERLEAVED {
             if are_held[run]
-                && let Some(result) = F::finish_quickly(cells[run], unstored.positions(runs.sizes[run]))
+                && let Some(result) = F::finish_fast(cells[run], unstored.positions(runs.sizes[run]))
             {
                 (results[run], are_known[run]) = (result, true);
             }
@@ -164,14 +164,14 @@ impl<T: Ring, F: Finish<T>> Fold<T> for Totals<F> {
             && Self::sums_slices::<T>()
             && adds_nothing(unstored, unstored.positions(0))
             && short_lanes::are_short(offsets);
-        let slowly = |offsets: &[usize], results: &mut [F::Out]| fold_lanes(*self, offsets, values, unstored, results);
+        let slow = |offsets: &[usize], results: &mut [F::Out]| fold_lanes(*self, offsets, values, unstored, results);
         if !is_quick {
-            return slowly(offsets, results);
+            return slow(offsets, results);
         }
-        let quickly = |pair, size| F::finish_quickly(F::Total::cell_of(pair), unstored.positions(size));
+        let fast = |pair, size| F::finish_fast(F::Total::cell_of(pair), unstored.positions(size));
         in_wide_vectors(
             #[inline(always)]
-            || short_lanes::sums_of_lanes(offsets, values, results, F::Total::float_or_nan, quickly, slowly),
+            || short_lanes::sums_of_lanes(offsets, values, results, F::Total::float_or_nan, fast, slow),
         )
     }
 
@@ -193,7 +193,7 @@ impl<T: Ring, F: Finish<T>> Fold<T> for Totals<F> {
             if others.is_empty()
                 && more == start
                 && adds_nothing(&unstored, positions)
-                && let Some(result) = F::finish_quickly(cell, positions)
+                && let Some(result) = F::finish_fast(cell, positions)
             {
                 return Ok(result);
             }
@@ -224,7 +224,7 @@ impl<F> Totals<F> {
     where
         F: Finish<T>,
     {
-        F::Total::float(T::ZERO).is_some() && F::finish_quickly(Small::<F, T>::default(), 1).is_some()
+        F::Total::float(T::ZERO).is_some() && F::finish_fast(Small::<F, T>::default(), 1).is_some()
     }
 }
 

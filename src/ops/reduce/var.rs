@@ -6,7 +6,7 @@ use super::{gradient, holistic};
 use crate::base::axes::Axes;
 use crate::base::error::Result;
 use crate::base::threads;
-use crate::element::{ABREAST, Accumulator, Float, Interleaved, Real, Ring, RunResults};
+use crate::element::{Accumulator, Float, INTERLEAVED, Interleaved, Real, Ring, RunResults};
 use crate::kernels::group::Unstored;
 use crate::kernels::holistic::{Gradient, Group, Holistic};
 use crate::kernels::op::{GroupError, Op, Outcome};
@@ -259,7 +259,7 @@ impl<T: Ring> Holistic<T> for Variance {
         blank: T::Deviation,
     ) -> RunResults<T::Deviation> {
         if unstored.fill.is_some_and(T::is_truthy) {
-            return ([blank; ABREAST], [false; ABREAST]);
+            return ([blank; INTERLEAVED], [false; INTERLEAVED]);
         }
         T::quick_spreads_of(values, runs, runs.sizes.map(|size| unstored.positions(size)), self.ddof, self.is_root)
     }

@@ -264,13 +264,13 @@ fn on_diagonal(format: Format, main: AxisCoords, offset: isize, side: usize, lim
     let shape = Shape::from([side, side]);
     let main = main.in_width(main.width().max(Width::of_lengths(&shape)))?;
     let (count, width, moved) = (main.len(), main.width(), offset.unsigned_abs());
-    let behind = match offset {
+    let after = match offset {
         0 => main.clone(),
         _ => of_width!(width, I => {
             AxisCoords::from(alloc::collect(main.view().iter().map(|at: &I| I::from_usize(at.to_usize() + moved)))?)
         }),
     };
-    let coords = if offset < 0 { vec![behind, main] } else { vec![main, behind] };
+    let coords = if offset < 0 { vec![after, main] } else { vec![main, after] };
     AnyPattern::from_coords(format, shape, count, width, coords, limit)
 }
 

@@ -79,8 +79,8 @@ impl Moves {
     }
 
     pub(super) fn pad(self, widths: &[(usize, usize)]) -> Result<Self> {
-        let padded = self.shape().iter().zip(widths).enumerate().map(|(axis, (length, (before, behind)))| {
-            length.checked_add(*before).and_then(|sum| sum.checked_add(*behind)).ok_or(Error::AxisOverflow { axis })
+        let padded = self.shape().iter().zip(widths).enumerate().map(|(axis, (length, (before, after)))| {
+            length.checked_add(*before).and_then(|sum| sum.checked_add(*after)).ok_or(Error::AxisOverflow { axis })
         });
         let shape = padded.collect::<Result<Vec<_>>>()?;
         Ok(self.then(MoveStep::Pad(widths.iter().map(|width| width.0).collect()), shape))

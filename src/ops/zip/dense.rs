@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use ndarray::{ArrayD, ArrayViewD, IxDyn, ShapeBuilder};
 
-use super::{broadcast_shape, refused};
+use super::{broadcast_shape, rejection};
 use crate::base::alloc;
 use crate::base::error::Result;
 use crate::base::shape::{Shape, unravel};
@@ -25,7 +25,7 @@ pub(in crate::ops) fn pair<A: Element, B: Element, Z: Zip<A, B>>(
     let columns_first = is_columns_first(&x) && is_columns_first(&y) && !(x.is_standard_layout());
     let (x, y) = if columns_first { (x.reversed_axes(), y.reversed_axes()) } else { (x, y) };
     let values = zip_sides(op, &side(&x)?, &side(&y)?, x.len()).map_err(|failed: FailedElement| {
-        refused(op.name(), failed.fault, Some(place(&shape, failed.at, columns_first)))
+        rejection(op.name(), failed.fault, Some(place(&shape, failed.at, columns_first)))
     })?;
     let array = ArrayD::from_shape_vec(IxDyn(&shape).set_f(columns_first), values);
     Ok(array.expect("one result for each position"))

@@ -196,12 +196,12 @@ fn has_other_lengths(lengths: &[usize], shape: &[usize]) -> bool {
 }
 
 /// Returns the error of an operation without a result: at the coordinates, or for the fill if there are none.
-fn refused(operation: &'static str, fault: GroupError, coords: Option<Vec<usize>>) -> Error {
+fn rejection(operation: &'static str, fault: GroupError, coords: Option<Vec<usize>>) -> Error {
     match fault {
         GroupError::Overflow(dtype) => Error::Overflow { operation, coords, dtype },
         GroupError::DivisionByZero => Error::DivisionByZero { operation, coords },
         GroupError::Uncountable | GroupError::Empty => Error::Uncountable { operation },
-        GroupError::Memory(refused) => refused.into(),
+        GroupError::Memory(rejection) => rejection.into(),
     }
 }
 

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::sparse::{at_entry, fill_of, on_pattern, one_of_fills, own_fill, text, unstored};
-use super::{broadcast_shape, has_other_lengths, is_repeated, refused};
+use super::{broadcast_shape, has_other_lengths, is_repeated, rejection};
 use crate::base::alloc::{self, Allocated};
 use crate::base::error::{Error, Result};
 use crate::base::limit::default_limit;
@@ -384,7 +384,7 @@ impl<'a, A: Element, B: Element> Broadcast<'a, A, B> {
             (Some((coords, entry)), None) => (coords, x.values()[entry], y.fill(), true),
         };
         Err(match op.apply(a, b) {
-            Err(fault) => refused(op.name(), fault, Some(coords)),
+            Err(fault) => rejection(op.name(), fault, Some(coords)),
             Ok(_) => {
                 let (left, right) = if is_left_stored { (text(a), unstored(b)) } else { (unstored(a), text(b)) };
                 Error::NonFinite { operation: op.name(), left, right, coords }

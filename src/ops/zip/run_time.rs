@@ -8,7 +8,7 @@ use ndarray::{ArrayD, ArrayViewD, Dimension, IxDyn, arr0};
 use super::repeated::WholeShapes;
 use super::sparse::{self, fill_of, text, unstored};
 use super::sparse_pair;
-use super::{broadcast_shape, dense, is_repeated, refused, to_dense};
+use super::{broadcast_shape, dense, is_repeated, rejection, to_dense};
 use crate::base::alloc;
 use crate::base::error::{Error, Result};
 use crate::base::shape::{Shape, step};
@@ -128,7 +128,7 @@ fn united<T: Element, Z: Zip<T, T>>(
         // A fault at a position with a partner does not affect the result.
         match op.unpaired(UnpairedEntry::Right(element)) {
             Err(fault) if found.pattern().find(at.slice()).is_none() => {
-                Err(refused(op.name(), fault, Some(at.slice().to_vec())))
+                Err(rejection(op.name(), fault, Some(at.slice().to_vec())))
             }
             outcome => Ok(outcome.unwrap_or(Z::Out::ZERO)),
         }
@@ -159,7 +159,7 @@ fn check_left_out<T: Element, Z: Zip<T, T>>(
     });
     let Some((coords, element)) = positions.min_by(|(one, _), (other, _)| one.cmp(other)) else { return Ok(()) };
     Err(match op.apply(tensor.fill(), element) {
-        Err(fault) => refused(op.name(), fault, Some(coords)),
+        Err(fault) => rejection(op.name(), fault, Some(coords)),
         Ok(_) => Error::NonFinite { operation: op.name(), left: unstored(tensor.fill()), right: text(element), coords },
     })
 }

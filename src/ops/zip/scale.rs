@@ -150,8 +150,8 @@ fn along<X: Operand, Z: Zip<X::Elem, X::Elem>>(
     let axis = normalize_axis(axis.to_i128(), rank)?;
     let factors = factors.numbers(x.lengths()[axis])?;
     let mut factors = ArrayView1::from(&*factors).into_dyn();
-    for behind in 1..rank - axis {
-        factors = factors.insert_axis(Axis(behind));
+    for after in 1..rank - axis {
+        factors = factors.insert_axis(Axis(after));
     }
     x.by_kind(
         |x| of_array(x.sparse(), x.implicit(), factors.view(), x.sparse().shape(), op),

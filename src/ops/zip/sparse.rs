@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use ndarray::ArrayViewD;
 
-use super::{broadcast_shape, refused};
+use super::{broadcast_shape, rejection};
 use crate::base::alloc;
 use crate::base::error::{Error, Result};
 use crate::base::index::check_axes;
@@ -61,12 +61,12 @@ fn check_left_out<A: Element, B: Element, Z: Zip<A, B>>(
         (Some(_), Some(right)) => (None, Some(right)),
         either => either,
     };
-    let refused = |coords: Option<Vec<usize>>, left: String, right: String| {
+    let rejection = |coords: Option<Vec<usize>>, left: String, right: String| {
         Err(Error::NonFinite { operation: op.name(), left, right, coords: coords.unwrap_or_default() })
     };
     match (left, right) {
-        (Some((coords, entry)), _) => refused(coords, text(x.values()[entry]), unstored(y.fill())),
-        (None, Some((coords, entry))) => refused(coords, unstored(x.fill()), text(y.values()[entry])),
+        (Some((coords, entry)), _) => rejection(coords, text(x.values()[entry]), unstored(y.fill())),
+        (None, Some((coords, entry))) => rejection(coords, unstored(x.fill()), text(y.values()[entry])),
         (None, None) => Ok(()),
     }
 }
@@ -173,14 +173,14 @@ pub(super) fn fill_of<A: Element, B: Element, Z: Zip<A, B>>(
 ) -> Result<Z::Out> {
     match fill {
         Ok(fill) => Ok(fill.as_implicit()),
-        Err(fault) if pattern.shape().wide_size() > pattern.nnz() as u128 => Err(refused(op.name(), fault, None)),
+        Err(fault) if pattern.shape().wide_size() > pattern.nnz() as u128 => Err(rejection(op.name(), fault, None)),
         Err(_) => Ok(Z::Out::ZERO),
     }
 }
 
 /// Returns the error of an entry of the result.
 pub(super) fn at_entry(operation: &'static str, failed: FailedElement, pattern: &AnyPattern) -> Error {
-    refused(operation, failed.fault, pattern.coords_of(failed.at))
+    rejection(operation, failed.fault, pattern.coords_of(failed.at))
 }
 
 /// Combines a sparse operand and an array.
@@ -254,7 +254,7 @@ impl<'a, T: Element> BroadcastCells<'a, T> {
         }
         let mut expected = None;
         for cell in self.grid.cells_with_unstored(self.elements.len())? {
-            let found = of(self.elements[cell]).map_err(|fault| refused(operation, fault, None))?;
+            let found = of(self.elements[cell]).map_err(|fault| rejection(operation, fault, None))?;
             let (first, fill) = *expected.get_or_insert((cell, found));
             if !fill.same(found) {
                 let [first, at] = [first, cell].map(|cell| self.grid.place(cell));

@@ -1,6 +1,6 @@
 //! Padding, permutation, insertion and removal of axes, and diagonals of the last two axes.
 
-use super::axis::{StepLimits, behind, shifted};
+use super::axis::{StepLimits, diagonal_offset, shifted};
 use crate::base::alloc::{self, Allocated};
 use crate::base::buffer::Buffer;
 use crate::base::error::Result;
@@ -105,8 +105,8 @@ fn in_band_of<I: Index>(rows: &[I], columns: &[I], min: i128, max: i128) -> Allo
     marked(rows.len(), |range, marks| {
         let pairs = rows[range.clone()].iter().zip(&columns[range]);
         for (mark, (row, column)) in marks.iter_mut().zip(pairs) {
-            let behind = behind(row.to_usize(), column.to_usize());
-            *mark &= (min <= behind) & (behind <= max);
+            let diagonal_offset = diagonal_offset(row.to_usize(), column.to_usize());
+            *mark &= (min <= diagonal_offset) & (diagonal_offset <= max);
         }
     })
 }

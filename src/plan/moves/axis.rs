@@ -121,7 +121,7 @@ impl StepLimits {
 }
 
 /// Returns `column - row`.
-pub(super) fn behind(row: usize, column: usize) -> i128 {
+pub(super) fn diagonal_offset(row: usize, column: usize) -> i128 {
     column as i128 - row as i128
 }
 

@@ -168,8 +168,8 @@ fn every_column(
 /// Returns the range of lanes that cuts select, if these are contiguous.
 fn lane_window(cuts: &[StepRange], lengths: &[usize]) -> Option<Range<usize>> {
     let single = cuts.iter().take_while(|cut| cut.length == 1).count();
-    let behind = cuts.iter().zip(lengths).skip(single + 1);
-    let is_window = behind.clone().all(|(cut, &length)| *cut == StepRange::whole(length));
+    let after = cuts.iter().zip(lengths).skip(single + 1);
+    let is_window = after.clone().all(|(cut, &length)| *cut == StepRange::whole(length));
     let is_window = is_window && cuts.get(single).is_none_or(|cut| cut.step == 1);
     if cuts.iter().any(|cut| cut.length == 0) {
         return is_window.then_some(0..0);

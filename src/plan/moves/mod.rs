@@ -18,7 +18,7 @@ pub(crate) use axes::settled;
 use axes::{band, diagonal, other_axes, pad_lanes};
 pub(crate) use axis::StepLimits;
 pub use axis::{AxisOrder, StepRange};
-use axis::{behind, shifted};
+use axis::{diagonal_offset, shifted};
 use cut::{cut_coords, cut_lanes};
 use order::{order_columns, order_coords, order_lanes};
 
@@ -59,8 +59,8 @@ impl MoveStep {
                 *cell = source;
             }
             MoveStep::Band(min, max) => {
-                let behind = behind(cell[x.len() - 2], cell[x.len() - 1]);
-                return *min <= behind && behind <= *max;
+                let diagonal_offset = diagonal_offset(cell[x.len() - 2], cell[x.len() - 1]);
+                return *min <= diagonal_offset && diagonal_offset <= *max;
             }
             MoveStep::Diagonal(offset) => {
                 let at = cell.pop().unwrap_or(0);

@@ -81,7 +81,7 @@ pub struct Cluster {
     attempts: u32,
 }
 
-fn refused(why: impl Into<String>) -> Error {
+fn rejected(why: impl Into<String>) -> Error {
     Error::Argument { operation: "connect", why: why.into() }
 }
 
@@ -97,11 +97,11 @@ impl Cluster {
     pub fn connect(addresses: impl IntoIterator<Item = impl AsRef<str>>) -> Result<Self> {
         let url = |address: &str| match Url::parse(address) {
             Ok(url) if matches!(url.scheme(), "http" | "https") && url.has_host() && url.path() == "/" => Ok(url),
-            _ => Err(refused(format!("{address:?} is not the address of a worker, such as http://127.0.0.1:8080"))),
+            _ => Err(rejected(format!("{address:?} is not the address of a worker, such as http://127.0.0.1:8080"))),
         };
         let workers = addresses.into_iter().map(|address| url(address.as_ref())).collect::<Result<Vec<_>>>()?;
         if workers.is_empty() {
-            return Err(refused("there is no worker"));
+            return Err(rejected("there is no worker"));
         }
         let (access, deadline) = (Access::default(), Duration::from_secs(600));
         Ok(Cluster { workers, access, partitions: 4, memory: 1 << 30, deadline, attempts: 3 })
@@ -141,7 +141,7 @@ impl Cluster {
     ///
     /// `Argument`: the string is not a valid token.
     pub fn token(mut self, token: &str) -> Result<Self> {
-        self.access.token = Some(Token::new(token).map_err(refused)?);
+        self.access.token = Some(Token::new(token).map_err(rejected)?);
         Ok(self)
     }
 
@@ -245,9 +245,9 @@ impl Cluster {
     async fn living(&self, channels: &Arc<Channels>) -> std::result::Result<Vec<Url>, Failure> {
         loop {
             let workers = self.workers(channels, self.silence()).await;
-            if !workers.refused.is_empty() {
-                let refused = workers.refused.join(", ");
-                return Err(Failure::Never(format!("a worker cannot be used ({refused})")));
+            if !workers.rejected.is_empty() {
+                let rejected = workers.rejected.join(", ");
+                return Err(Failure::Never(format!("a worker cannot be used ({rejected})")));
             }
             match workers.living.is_empty() {
                 false => return Ok(workers.living),
@@ -260,9 +260,9 @@ impl Cluster {
         }
     }
 
-    /// Checks which workers answer within the time `soon`.
-    async fn workers(&self, channels: &Arc<Channels>, soon: Duration) -> Workers {
-        let check_worker = |url: &Url| channels.answering().spawn(answers(Arc::clone(channels), url.clone(), soon));
+    /// Checks which workers answer within the time `timeout`.
+    async fn workers(&self, channels: &Arc<Channels>, timeout: Duration) -> Workers {
+        let check_worker = |url: &Url| channels.answering().spawn(answers(Arc::clone(channels), url.clone(), timeout));
         let check: Vec<_> = self.workers.iter().map(check_worker).collect();
         let mut workers = Workers::default();
         for (url, check) in self.workers.iter().zip(check) {
@@ -273,7 +273,7 @@ impl Cluster {
                     workers.silent.push(format!("{url}: no answer"));
                 }
                 Err(NoAnswer::None(why)) => workers.silent.push(format!("{url}: {why}")),
-                Err(NoAnswer::Refused(why)) => workers.refused.push(format!("{url}: {why}")),
+                Err(NoAnswer::Rejected(why)) => workers.rejected.push(format!("{url}: {why}")),
             }
         }
         workers
@@ -289,7 +289,7 @@ struct Workers {
     /// True if a silent worker sent nothing at all.
     are_late: bool,
     /// Workers with another token or certificate, which a person must correct.
-    refused: Vec<String>,
+    rejected: Vec<String>,
 }
 
 /// The outcome of an attempt.
@@ -308,7 +308,7 @@ enum NoAnswer {
     /// No answer has arrived yet.
     Late,
     None(String),
-    Refused(String),
+    Rejected(String),
 }
 
 /// Returns the headers that describe a query to workers.
@@ -319,13 +319,13 @@ fn query_headers(query: &Query) -> std::result::Result<HeaderMap, Failure> {
     Ok(HeaderMap::from_iter([(http::HeaderName::from_static(QUERY), value)]))
 }
 
-/// Checks that a worker answers within the time `soon`, and has the same version.
-async fn answers(channels: Arc<Channels>, url: Url, soon: Duration) -> std::result::Result<(), NoAnswer> {
+/// Checks that a worker answers within the time `timeout`, and has the same version.
+async fn answers(channels: Arc<Channels>, url: Url, timeout: Duration) -> std::result::Result<(), NoAnswer> {
     let request = async {
         let mut worker = Connections(channels).get_worker_client_for_url(&url).await?;
         worker.get_worker_info(GetWorkerInfoRequest {}).await
     };
-    match tokio::time::timeout(soon, request).await {
+    match tokio::time::timeout(timeout, request).await {
         Ok(Ok(info)) if info.version == VERSION => Ok(()),
         Ok(Ok(info)) => Err(NoAnswer::None(format!("its version is {:?}, not {VERSION}", info.version))),
         Ok(Err(error)) => Err(reason(&error)),
@@ -335,16 +335,16 @@ async fn answers(channels: Arc<Channels>, url: Url, soon: Duration) -> std::resu
 
 /// Returns the innermost cause of an error.
 fn reason(error: &DataFusionError) -> NoAnswer {
-    let (mut error, mut is_refused): (&dyn std::error::Error, _) = (error, false);
+    let (mut error, mut is_rejected): (&dyn std::error::Error, _) = (error, false);
     while let Some(inner) = error.source() {
         error = inner;
         let status = error.downcast_ref::<Status>();
-        is_refused |= status.is_some_and(|status| status.code() == Code::Unauthenticated);
+        is_rejected |= status.is_some_and(|status| status.code() == Code::Unauthenticated);
     }
     let why = error.to_string();
     let is_late = ["timed out", "deadline has elapsed"].iter().any(|late| why.contains(late));
-    match is_refused || is_refusal(&why) {
-        true => NoAnswer::Refused(why),
+    match is_rejected || is_rejection(&why) {
+        true => NoAnswer::Rejected(why),
         false if is_late => NoAnswer::Late,
         false => NoAnswer::None(why),
     }
@@ -352,8 +352,8 @@ fn reason(error: &DataFusionError) -> NoAnswer {
 
 /// Returns whether a worker has another token, or a certificate of an unknown authority. Errors of the TLS library are
 /// not typed here, and errors of workers arrive as text.
-fn is_refusal(why: &str) -> bool {
-    ["invalid peer certificate", ANOTHER_TOKEN, NO_TOKEN].iter().any(|refusal| why.contains(refusal))
+fn is_rejection(why: &str) -> bool {
+    ["invalid peer certificate", ANOTHER_TOKEN, NO_TOKEN].iter().any(|rejection| why.contains(rejection))
 }
 
 fn silence_note(silent: &[String]) -> String {
@@ -367,7 +367,7 @@ fn silence_note(silent: &[String]) -> String {
 /// credentials stay rejected.
 fn of_worker(error: DataFusionError) -> Failure {
     match Failure::from(error) {
-        Failure::Again(cause) if is_refusal(&cause) => Failure::Never(cause),
+        Failure::Again(cause) if is_rejection(&cause) => Failure::Never(cause),
         Failure::Again(cause) if cause.contains(STEP) => {
             let why = cause.split_once(STEP).map_or(cause.clone(), |(_, why)| why.into());
             Failure::Final(Error::Argument { operation: "on", why })

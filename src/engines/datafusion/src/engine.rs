@@ -143,11 +143,11 @@ impl RetryLimits {
     fn waits(&self, done: usize) -> bool {
         let pause = self.pause.saturating_mul(1 << (done - 1).min(16));
         let has_time = self.until.is_none_or(|until| until.saturating_duration_since(Instant::now()) > pause);
-        let goes_on = done < self.attempts as usize && has_time;
-        if goes_on {
+        let retries = done < self.attempts as usize && has_time;
+        if retries {
             thread::sleep(pause);
         }
-        goes_on
+        retries
     }
 }
 
@@ -256,9 +256,9 @@ fn value<R: Runner>(runs: &R, query: Query, expected: (u64, u64)) -> Result<Eras
 
 /// Returns the regions that run on DataFusion, and the reasons for the other steps that a result needs.
 fn layout<R: Runner>(runs: &R, plan: &Plan, slots: &[Option<ErasedValue>]) -> (Vec<Region>, BTreeMap<usize, Reason>) {
-    let (mut left, mut regions, mut refused) = (plan.results().to_vec(), BTreeMap::new(), BTreeMap::new());
+    let (mut left, mut regions, mut rejection) = (plan.results().to_vec(), BTreeMap::new(), BTreeMap::new());
     while let Some(at) = left.pop() {
-        if slots[at].is_some() || regions.contains_key(&at) || refused.contains_key(&at) {
+        if slots[at].is_some() || regions.contains_key(&at) || rejection.contains_key(&at) {
             continue;
         }
         let taken = region(plan, at, slots).and_then(|region| match &region.query {
@@ -271,12 +271,12 @@ fn layout<R: Runner>(runs: &R, plan: &Plan, slots: &[Option<ErasedValue>]) -> (V
                 regions.insert(at, region);
             }
             Err(reason) => {
-                refused.insert(at, reason);
+                rejection.insert(at, reason);
                 left.extend(plan.view(at).inputs());
             }
         }
     }
-    (regions.into_values().collect(), refused)
+    (regions.into_values().collect(), rejection)
 }
 
 /// Rejects a file that is read into memory and exceeds the limit.
@@ -315,8 +315,8 @@ pub(crate) fn values<R: Runner>(
     plan: &Plan,
     mut slots: Vec<Option<ErasedValue>>,
 ) -> Result<Vec<ErasedValue>> {
-    let (regions, refused) = layout(runs, plan, &slots);
-    refused.keys().try_for_each(|&at| check(runs, plan, at))?;
+    let (regions, rejection) = layout(runs, plan, &slots);
+    rejection.keys().try_for_each(|&at| check(runs, plan, at))?;
     for region in regions {
         let (fold, read, checks) = (region.fold, region.read(), region.checks);
         let found = region.into_query(plan, &mut slots).and_then(|query| {
@@ -336,7 +336,7 @@ pub(crate) fn values<R: Runner>(
 
 /// Describes the steps of a plan, and where they run.
 pub(crate) fn explain<R: Runner>(runs: &R, plan: &Plan, slots: &[Option<ErasedValue>]) -> String {
-    let (regions, refused) = layout(runs, plan, slots);
+    let (regions, rejection) = layout(runs, plan, slots);
     let (mut text, name, places) = (plan.to_text(), R::NAME, runs.description());
     for region in &regions {
         let (fold, read, axes) = (region.fold, region.read(), plan.view(region.fold).kept().unwrap_or_default());
@@ -350,7 +350,7 @@ pub(crate) fn explain<R: Runner>(runs: &R, plan: &Plan, slots: &[Option<ErasedVa
         let beside = region.sides().iter().map(|side| format!(", with %{side} in memory")).collect::<String>();
         let _ = writeln!(text, "{name}: %{fold} from %{read} {places}{beside}, grouped by axes {axes:?}{passes}");
     }
-    for (at, Reason(why)) in refused {
+    for (at, Reason(why)) in rejection {
         let _ = match plan.view(at).source() {
             Some(_) => writeln!(text, "threads: %{at} is read into memory"),
             None => writeln!(text, "threads: %{at}, as {why}"),

@@ -189,7 +189,7 @@ impl Groups {
     }
 }
 
-fn refuse_filter(filter: Option<&BooleanArray>) -> Result<()> {
+fn reject_filter(filter: Option<&BooleanArray>) -> Result<()> {
     filter.map_or(Ok(()), |_| Err(broken("a reduction does not support a filter")))
 }
 
@@ -201,7 +201,7 @@ impl GroupsAccumulator for Groups {
         filter: Option<&BooleanArray>,
         count: usize,
     ) -> Result<()> {
-        refuse_filter(filter)?;
+        reject_filter(filter)?;
         self.resize(count)?;
         self.add(values, groups)
     }
@@ -221,7 +221,7 @@ impl GroupsAccumulator for Groups {
     }
 
     fn convert_to_state(&self, values: &[ArrayRef], filter: Option<&BooleanArray>) -> Result<Vec<ArrayRef>> {
-        refuse_filter(filter)?;
+        reject_filter(filter)?;
         let count = values.first().map_or(0, |column| column.len());
         let mut singles = Groups { query: self.query.clone(), seen: Vec::new(), partial: self.partial.again() };
         singles.resize(count)?;

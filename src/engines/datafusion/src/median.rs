@@ -167,13 +167,13 @@ fn missing(what: &str) -> DataFusionError {
 /// Moves a target to the bin that contains it. The total must equal the earlier count; otherwise other entries were
 /// read.
 fn within(bins: &[Bin], bits: Bits, target: &mut Target) -> Result<()> {
-    let mine = || bins.iter().filter(|bin| bits.prefix(bin.key) == target.prefix);
-    let all = mine().try_fold(0, |all: u64, bin| all.checked_add(bin.count));
+    let of_target = || bins.iter().filter(|bin| bits.prefix(bin.key) == target.prefix);
+    let all = of_target().try_fold(0, |all: u64, bin| all.checked_add(bin.count));
     if all != Some(target.count) {
         return Err(missing(&format!("a pass counted {all:?} values, expected {}", target.count)));
     }
     let mut before = 0;
-    let bin = mine().find(|bin| {
+    let bin = of_target().find(|bin| {
         before += bin.count;
         target.rank < before
     });

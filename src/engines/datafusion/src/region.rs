@@ -68,17 +68,17 @@ impl Chain {
 
 /// Returns the region of a reduction, or the reason why it does not run on DataFusion; `slots` has the existing values.
 pub(crate) fn region(plan: &Plan, fold: usize, slots: &[Option<ErasedValue>]) -> Result<Region, Reason> {
-    let refuse = |why: &str| Err(Reason(why.into()));
+    let reject = |why: &str| Err(Reason(why.into()));
     let view = plan.view(fold);
     let (Some(kept), &[operand]) = (view.kept(), view.inputs()) else {
-        return refuse("it is not a reduction over entire axes or a median");
+        return reject("it is not a reduction over entire axes or a median");
     };
     if plan.view(operand).shape().is_none_or(|shape| shape.rank() == kept.len()) {
-        return refuse("it does not reduce an axis");
+        return reject("it does not reduce an axis");
     }
     let chain = chain(plan, operand)?;
     let checks = plan.view(chain.read).source().and_then(|source| source.checks());
-    let Some(checks) = checks else { return refuse("its source does not state the number of entries") };
+    let Some(checks) = checks else { return reject("its source does not state the number of entries") };
     // If the step runs in this process after all, the error occurs again, with its location.
     let query = chain.is_there(slots).then(|| chain.query(plan, fold, slots)).transpose();
     let query = query.map_err(|error| Reason(error.to_string()))?;

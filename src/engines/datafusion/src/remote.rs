@@ -87,7 +87,7 @@ impl FileMessage {
     fn of(reader: &Reader) -> lacuna::Result<Self> {
         let fingerprint = reader.checks().zip(reader.fingerprint());
         let ((entries, hash), (dtype, checksum)) =
-            fingerprint.ok_or_else(|| refused("the file does not describe its contents"))?;
+            fingerprint.ok_or_else(|| rejection("the file does not describe its contents"))?;
         let shape = reader.shape().iter().map(|&length| length as u64).collect();
         let fill = reader.fill()?.to_string();
         Ok(FileMessage { shape, dtype: dtype.name().into(), fill, entries, hash, checksum })
@@ -109,7 +109,7 @@ impl FileMessage {
     }
 }
 
-fn refused(why: &str) -> lacuna::Error {
+fn rejection(why: &str) -> lacuna::Error {
     lacuna::Error::Argument { operation: "on", why: why.into() }
 }
 
@@ -124,10 +124,10 @@ impl QueryMessage {
         let QueryText { dtype, chain, sides, fold: Folding { name, is_stored, order }, has_unstored } =
             query.to_text()?;
         let reader = query.reader();
-        let path = full(reader.path().ok_or_else(|| refused("the source is not a file"))?)?;
+        let path = full(reader.path().ok_or_else(|| rejection("the source is not a file"))?)?;
         // A missing file is reported before any worker is contacted.
         path.metadata()?;
-        let path = path.to_str().ok_or_else(|| refused("the name of the file is not UTF-8"))?.to_string();
+        let path = path.to_str().ok_or_else(|| rejection("the name of the file is not UTF-8"))?.to_string();
         Ok(QueryMessage {
             path,
             dtype: dtype.name().into(),
@@ -146,7 +146,7 @@ impl QueryMessage {
 
     /// Describes the first difference of a file from the requested file, if any.
     fn unlike(&self, reader: &Reader) -> lacuna::Result<Option<String>> {
-        let expected = self.file.as_ref().ok_or_else(|| refused("the contents of the file are not described"))?;
+        let expected = self.file.as_ref().ok_or_else(|| rejection("the contents of the file are not described"))?;
         Ok(FileMessage::of(reader)?.unlike(expected))
     }
 }
@@ -354,7 +354,7 @@ mod tests {
         fn values(&self, plan: &Plan, mut slots: Vec<Option<ErasedValue>>) -> lacuna::Result<Vec<ErasedValue>> {
             let region = region(plan, plan.results()[0], &slots).unwrap_or_else(|why| panic!("{why:?}"));
             *self.0.lock().expect("a lock") = Some(QueryMessage::of(&region.into_query(plan, &mut slots)?)?);
-            Err(refused("it is only listened to"))
+            Err(rejection("it is only listened to"))
         }
 
         fn for_each_chunk(

@@ -27,9 +27,9 @@ impl Runtimes {
         Ok(Runtimes { answering, computing: computes.thread_name("lacuna-computes").enable_all().build()? })
     }
 
-    /// Shuts down both runtimes. Waits at most the time `soon` for each, and abandons computations that take longer.
-    pub(crate) fn close(self, soon: Duration) {
-        self.computing.shutdown_timeout(soon);
-        self.answering.shutdown_timeout(soon);
+    /// Shuts down both runtimes. Waits at most the time `timeout` for each, and abandons computations that take longer.
+    pub(crate) fn close(self, timeout: Duration) {
+        self.computing.shutdown_timeout(timeout);
+        self.answering.shutdown_timeout(timeout);
     }
 }

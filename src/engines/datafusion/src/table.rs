@@ -222,14 +222,14 @@ impl ExecutionPlan for Scan {
             if entries.is_checked && partition == 0 {
                 entries.check().map_err(of_file)?;
             }
-            let mut refused = None;
+            let mut rejection = None;
             let done = entries.reader.read(part, &mut |rows| {
                 take(rows).map_err(|error| {
-                    refused = Some(error);
+                    rejection = Some(error);
                     gone()
                 })
             });
-            refused.map_or_else(|| done.map_err(of_file), Err)
+            rejection.map_or_else(|| done.map_err(of_file), Err)
         });
         Ok(stream.build())
     }

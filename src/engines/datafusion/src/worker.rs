@@ -326,8 +326,8 @@ mod tests {
     fn a_plan_of_other_steps_is_refused() {
         let empty: Arc<dyn ExecutionPlan> = Arc::new(EmptyExec::new(Arc::new(Schema::empty())));
         let plan = Arc::new(CoalescePartitionsExec::new(empty));
-        let refused = check_plan(WorkerPlanRewriteEvent { plan, session_config: &SessionConfig::new() });
-        assert!(refused.is_err_and(|error| error.to_string().contains("does not compute EmptyExec")));
+        let rejection = check_plan(WorkerPlanRewriteEvent { plan, session_config: &SessionConfig::new() });
+        assert!(rejection.is_err_and(|error| error.to_string().contains("does not compute EmptyExec")));
     }
 
     #[test]
@@ -337,8 +337,8 @@ mod tests {
         let parted = |parts| RepartitionExec::try_new(Arc::clone(&one), Partitioning::RoundRobinBatch(parts));
         for (parts, said) in [(PARTS as usize, "EmptyExec"), (PARTS as usize + 1, "RepartitionExec")] {
             let plan = Arc::new(parted(parts)?);
-            let refused = check_plan(WorkerPlanRewriteEvent { plan, session_config: &SessionConfig::new() });
-            assert!(refused.is_err_and(|error| error.to_string().contains(said)), "{parts}");
+            let rejection = check_plan(WorkerPlanRewriteEvent { plan, session_config: &SessionConfig::new() });
+            assert!(rejection.is_err_and(|error| error.to_string().contains(said)), "{parts}");
         }
         Ok(())
     }

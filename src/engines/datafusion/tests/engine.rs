@@ -246,11 +246,11 @@ fn repeated_operands_are_looked_up() {
             check("a view and the mean", &x.stored().mul(mean.stored()).nanmedian(&axes));
         }
         match number {
-            0 => refused(&(&x + &row).nansum(0), "it stores elements where the source has none"),
+            0 => rejection(&(&x + &row).nansum(0), "it stores elements where the source has none"),
             _ => check("a row added to NaN", &(&x + &row).nansum(0)),
         }
         let gaps = CooTensor::new([3], vec![vec![1]], vec![2.0], 1.0).unwrap();
-        refused(&(&x * &gaps).nansum(0), "does not store every element");
+        rejection(&(&x * &gaps).nansum(0), "does not store every element");
         let infinite = CooTensor::new([3], vec![vec![0, 1, 2]], vec![2.0, f64::INFINITY, 1.0], 0.0).unwrap();
         let step = (&x * &infinite).nansum(0);
         assert_eq!(bits_of(step.on(with_room(2)).collect()), bits_of(step.collect()));
@@ -288,18 +288,18 @@ fn what_is_refused_has_a_reason_and_runs_if_it_fits() {
     write(&two, &x, &WriteOptions::default()).unwrap();
     let read = |path| scan::<f64, u32>(path, &ReadOptions::default()).unwrap();
     let (x_one, x_two) = (read(&one), read(&two));
-    refused(&x_one.var(0), "it is not a reduction over entire axes or a median");
-    refused(&x_one.sum(Axes::by(0, &[0, 1, 0, 1, 1, 0])), "it is not a reduction over entire axes");
-    refused(&x_one.sum(Axes::none()), "it does not reduce an axis");
-    refused(&(&x_one + &x_two).sum(0), "it reads two files");
-    refused(&x_one.transpose().sum(0), "transpose is not elementwise on one pattern");
-    refused(&x.lazy().sum(0), "it reads a tensor in memory");
+    rejection(&x_one.var(0), "it is not a reduction over entire axes or a median");
+    rejection(&x_one.sum(Axes::by(0, &[0, 1, 0, 1, 1, 0])), "it is not a reduction over entire axes");
+    rejection(&x_one.sum(Axes::none()), "it does not reduce an axis");
+    rejection(&(&x_one + &x_two).sum(0), "it reads two files");
+    rejection(&x_one.transpose().sum(0), "transpose is not elementwise on one pattern");
+    rejection(&x.lazy().sum(0), "it reads a tensor in memory");
     let tight = DataFusion::in_process().memory(100);
     let error = x_one.var(0).on(tight).collect().unwrap_err();
     assert!(matches!(error, Error::TooLarge { limit: 100, .. }), "{error}");
 }
 
-fn refused<T: support::Item>(step: &Lazy<CooTensor<T>>, why: &str) {
+fn rejection<T: support::Item>(step: &Lazy<CooTensor<T>>, why: &str) {
     let plan = step.on(engine(2)).explain().unwrap();
     assert!(plan.contains(why) && !plan.contains("in 2 parts"), "{why}:\n{plan}");
     assert_bits(&step.on(with_room(2)).collect().unwrap(), &step.collect().unwrap(), why);
@@ -315,18 +315,18 @@ fn a_damaged_file_is_an_error() {
     let bytes = std::fs::read(&path).unwrap();
     let lazy = scan::<i32, u32>(&path, &ReadOptions::default()).unwrap();
     let expected = bits(&lazy.sum(0).collect().unwrap());
-    let mut refused = 0;
+    let mut rejection = 0;
     for _ in 0..60 {
         let (mut damaged, at) = (bytes.clone(), random.below(bytes.len() - 8));
         damaged[at] ^= 1 << random.below(8);
         std::fs::write(&path, damaged).unwrap();
         match lazy.sum(0).on(engine(4)).collect() {
             Ok(found) => assert_eq!(bits(&found), expected, "byte {at}"),
-            Err(_) => refused += 1,
+            Err(_) => rejection += 1,
         }
     }
     // Most bytes do not affect the result, such as page indexes and statistics.
-    assert!(refused > 10, "{refused}");
+    assert!(rejection > 10, "{rejection}");
 }
 
 /// A call from a tokio runtime does not panic.

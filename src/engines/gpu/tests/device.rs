@@ -737,11 +737,11 @@ fn wrong_kernels_are_refused() {
     if gpu().is_none() {
         return;
     }
-    let refused = |from: &str, to: &str| match Gpu::altered(from, to) {
+    let rejection = |from: &str, to: &str| match Gpu::altered(from, to) {
         Err(Error::Engine { cause, .. }) => cause,
         other => panic!("{from:?} as {to:?}: {other:?}"),
     };
-    assert!(refused("fn main(", "fn main(]").contains("does not compile"));
+    assert!(rejection("fn main(", "fn main(]").contains("does not compile"));
     // One change in each part of the kernels.
     for (from, to) in [
         ("a.y < b.y ||", "a.y <= b.y ||"),
@@ -768,7 +768,7 @@ fn wrong_kernels_are_refused() {
         ("is_less(gap, found)", "false"),
         (" % param(3u) == 0u", " % param(3u) == 1u"),
     ] {
-        assert!(refused(from, to).contains("computes wrong results"), "{from}");
+        assert!(rejection(from, to).contains("computes wrong results"), "{from}");
     }
 }
 

@@ -63,11 +63,11 @@ impl Worker {
         let _ = self.process.wait();
     }
 
-    /// Returns whether the process ends within the time `soon`.
-    pub fn ends_within(&mut self, soon: Duration) -> bool {
+    /// Returns whether the process ends within the time `timeout`.
+    pub fn ends_within(&mut self, timeout: Duration) -> bool {
         let start = Instant::now();
         while self.process.try_wait().unwrap().is_none() {
-            if start.elapsed() > soon {
+            if start.elapsed() > timeout {
                 return false;
             }
             thread::sleep(Duration::from_millis(10));
