@@ -167,7 +167,12 @@ impl Sealed for Gpu {}
 
 impl Gpu {
     /// Computes the results from existing values and from values on the device.
-    fn finish(&self, plan: &Plan, mut slots: Vec<Option<ErasedValue>>, computed: &Computed) -> Result<Vec<ErasedValue>> {
+    fn finish(
+        &self,
+        plan: &Plan,
+        mut slots: Vec<Option<ErasedValue>>,
+        computed: &Computed,
+    ) -> Result<Vec<ErasedValue>> {
         let is_read = |at: usize| {
             (at + 1..plan.count()).any(|next| !computed.is_there[next] && plan.view(next).inputs().contains(&at))
         };

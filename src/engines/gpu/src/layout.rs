@@ -134,7 +134,14 @@ impl Gpu {
     }
 
     /// Returns the name of the pattern of a step.
-    fn name_of_pattern(&self, plan: &Plan, at: usize, slot: Option<&ErasedValue>, step: &Taken, names: &[Name]) -> Name {
+    fn name_of_pattern(
+        &self,
+        plan: &Plan,
+        at: usize,
+        slot: Option<&ErasedValue>,
+        step: &Taken,
+        names: &[Name],
+    ) -> Name {
         let view = plan.view(at);
         match step {
             Ok(step) if step.keeps_pattern() || matches!(step, Step::Part(_)) => names[view.inputs()[0]].clone(),
