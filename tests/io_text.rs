@@ -393,12 +393,12 @@ fn what_is_wrong_with_entries_together_names_their_lines() {
 /// The number of an entry said nothing once entries were sorted: unsorted and symmetric files named coordinates.
 #[test]
 fn conversions_of_unsorted_and_mirrored_entries_name_lines() {
-    let told_as = |dtype, symmetry: &str, entries: &str| {
+    let to_text_as = |dtype, symmetry: &str, entries: &str| {
         let count = entries.lines().count();
         let text = format!("%%MatrixMarket matrix coordinate integer {symmetry}\n9 9 {count}\n{entries}\n");
         told(&text, FileFormat::MatrixMarket, |options| options.dtype = Some(dtype))
     };
-    let int8 = |symmetry, entries| told_as(lacuna::DType::Int8, symmetry, entries);
+    let int8 = |symmetry, entries| to_text_as(lacuna::DType::Int8, symmetry, entries);
     // The first in row-major order, wherever it stands.
     let found = int8("general", "7 1 300\n5 5 1\n2 2 400\n2 1 500");
     assert_eq!(found, "500 (int64) at line 6 cannot be converted to int8");
@@ -408,7 +408,7 @@ fn conversions_of_unsorted_and_mirrored_entries_name_lines() {
     let found = int8("symmetric", "1 1 1\n2 2 2\n8 3 300\n5 5 300");
     assert_eq!(found, "300 (int64) at line 5 cannot be converted to int8");
     // The image alone does not fit, as it has the other sign.
-    let found = told_as(lacuna::DType::UInt8, "skew-symmetric", "4 2 7\n3 1 5");
+    let found = to_text_as(lacuna::DType::UInt8, "skew-symmetric", "4 2 7\n3 1 5");
     assert_eq!(found, "-5 (int64) at line 4 cannot be converted to uint8");
     // A sum of several entries has no line.
     let found = int8("general", "5 5 100\n1 1 1\n5 5 100");

@@ -224,7 +224,7 @@ impl Axes {
             _ => ListedAxes::All,
         };
         let labels = match (self.labels, others.labels) {
-            (Some(own), Some(_)) => Some(Arc::new(own.beside_others())),
+            (Some(own), Some(_)) => Some(Arc::new(own.with_duplicate_axis())),
             (own, others) => own.or(others),
         };
         Axes { listed, keep_dims: self.keep_dims || others.keep_dims, labels }

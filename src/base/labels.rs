@@ -131,7 +131,7 @@ impl From<AllocError> for LabelFault {
 
 impl AxisLabels {
     /// Returns labels that no reduction accepts, because another axis has labels as well.
-    pub(crate) fn beside_others(&self) -> Self {
+    pub(crate) fn with_duplicate_axis(&self) -> Self {
         AxisLabels { grouping: Err(LabelFault::TwoAxes), ..*self }
     }
 

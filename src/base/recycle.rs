@@ -20,7 +20,7 @@ const BYTES: usize = 1 << 17;
 const OF_RANGES: usize = 32;
 
 thread_local! {
-    /// The kept buffers while this thread runs [`within`] a chain, or [`Spares::within`] a chunk.
+    /// The kept buffers while this thread runs [`within`] a chain, or [`ChunkBuffers::within`] a chunk.
     static SPARE: RefCell<Option<BufferPool>> = const { RefCell::new(None) };
 }
 
@@ -88,15 +88,15 @@ impl Drop for Scope {
 }
 
 /// Buffers of the chunks of a tensor: one set per chunk in progress.
-pub(crate) struct Spares {
+pub(crate) struct ChunkBuffers {
     sets: Mutex<Vec<BufferPool>>,
     /// The bytes of each set.
     bytes: usize,
 }
 
-impl Spares {
+impl ChunkBuffers {
     pub(crate) fn new(bytes: u64) -> Self {
-        Spares { sets: Mutex::default(), bytes: usize::try_from(bytes).unwrap_or(usize::MAX) }
+        ChunkBuffers { sets: Mutex::default(), bytes: usize::try_from(bytes).unwrap_or(usize::MAX) }
     }
 
     /// Runs `work`, which can reuse the buffers of earlier chunks.
@@ -212,13 +212,13 @@ mod tests {
 
     #[test]
     fn buffers_of_a_range_are_those_of_a_later_one() {
-        let (spares, count) = (Spares::new(BYTES as u64 * 5), BYTES / 4);
+        let (chunk_buffers, count) = (ChunkBuffers::new(BYTES as u64 * 5), BYTES / 4);
         let numbers = |first: u64| (first..first + count as u64).collect::<Vec<u64>>();
-        spares.within(|| keep(numbers(7)));
+        chunk_buffers.within(|| keep(numbers(7)));
         assert_eq!(items::<u64>(1), Ok(vec![0]));
         within(|| {
             keep(vec![5u64]);
-            spares.within(|| {
+            chunk_buffers.within(|| {
                 // A buffer is not used for far fewer items, and not twice.
                 assert_eq!(items::<u64>(count / 3), Ok(vec![0; count / 3]));
                 assert_eq!((items::<u64>(count), items::<u64>(count)), (Ok(numbers(7)), Ok(vec![0; count])));

@@ -30,21 +30,21 @@ fn halves(value: f64) -> (f64, f64) {
 
 /// Returns whether products of a value and a count are far from both ends of the float range.
 #[inline(always)]
-pub(super) fn is_amid(value: f64) -> bool {
+pub(super) fn is_mid_range(value: f64) -> bool {
     (1e-200 <= value.abs()) & (value.abs() < 1e250)
 }
 
 /// Returns `count` times a value in two floats, if they hold it.
 #[inline]
 pub(super) fn times(value: f64, count: u128) -> Option<(f64, f64)> {
-    (count >> 53 == 0 && is_amid(value)).then(|| two_product(value, count as u64 as f64))
+    (count >> 53 == 0 && is_mid_range(value)).then(|| two_product(value, count as u64 as f64))
 }
 
 /// A quotient as the nearest float.
 struct Quotient {
     near: f64,
     /// True if `near` is known to be the nearest float.
-    is_told: bool,
+    is_certain: bool,
     /// True if `near` equals the quotient.
     is_exact: bool,
 }
@@ -60,8 +60,8 @@ fn divide(sum: f64, error: f64, lost: f64, count: f64) -> Quotient {
     // the sum.
     let (correction, tolerance) = (remainder * inverse, quotient.abs() * 2f64.powi(-100) + 2.0 * lost * inverse);
     let near = quotient + (correction - tolerance);
-    let is_told = (is_amid(sum) | (sum == 0.0)) & (near == quotient + (correction + tolerance));
-    Quotient { near, is_told, is_exact: (remainder == 0.0) & (error == 0.0) & (lost == 0.0) }
+    let is_certain = (is_mid_range(sum) | (sum == 0.0)) & (near == quotient + (correction + tolerance));
+    Quotient { near, is_certain, is_exact: (remainder == 0.0) & (error == 0.0) & (lost == 0.0) }
 }
 
 /// Returns a count as a float, or NaN if it is 0 or not exact.
@@ -77,8 +77,8 @@ pub(super) fn over([high, low]: Pair, count: u128, kind: FloatFormat) -> Option<
     if count == 1 {
         return kind.round(sum, error == 0.0);
     }
-    let Quotient { near, is_told, is_exact } = divide(sum, error, 0.0, divisor(count));
-    match is_told {
+    let Quotient { near, is_certain, is_exact } = divide(sum, error, 0.0, divisor(count));
+    match is_certain {
         true => kind.round(near, is_exact),
         false if kind == FloatFormat::F64 => by_remainder(sum, error, divisor(count)),
         false => None,
@@ -94,7 +94,7 @@ fn by_remainder(sum: f64, error: f64, count: f64) -> Option<f64> {
     let (product, product_error) = two_product(quotient, count);
     // The remainder of a correctly rounded quotient is a float.
     let (remainder, lost) = two_sum((sum - product) - product_error, error);
-    if !(is_amid(sum) & (lost == 0.0)) {
+    if !(is_mid_range(sum) & (lost == 0.0)) {
         return None;
     }
     let next = if remainder > 0.0 { quotient.next_up() } else { quotient.next_down() };
@@ -190,12 +190,12 @@ impl Sums {
     fn over(&self, counts: &[f64; INTERLEAVED]) -> Quotients {
         let (PairSums { high, low }, lost) = (&self.pairs, &self.lost);
         let mut quotients =
-            Quotients { near: [0.0; INTERLEAVED], are_told: [false; INTERLEAVED], are_exact: [false; INTERLEAVED] };
+            Quotients { near: [0.0; INTERLEAVED], are_certain: [false; INTERLEAVED], are_exact: [false; INTERLEAVED] };
         for run in 0..INTERLEAVED {
             let (sum, error) = two_sum(high[run], low[run]);
             let quotient = divide(sum, error, lost[run], counts[run]);
             quotients.near[run] = quotient.near;
-            quotients.are_told[run] = quotient.is_told;
+            quotients.are_certain[run] = quotient.is_certain;
             quotients.are_exact[run] = quotient.is_exact;
         }
         quotients
@@ -205,7 +205,7 @@ impl Sums {
 /// The quotients of eight runs.
 struct Quotients {
     near: [f64; INTERLEAVED],
-    are_told: [bool; INTERLEAVED],
+    are_certain: [bool; INTERLEAVED],
     are_exact: [bool; INTERLEAVED],
 }
 
@@ -242,16 +242,16 @@ pub(super) fn squares_of<T: ExactInF64>(values: &[T], runs: &Interleaved) -> Run
             pairs.add(&errors, &mut lost);
         },
     );
-    let (mut found, mut are_told) = ([[0.0; 2]; INTERLEAVED], [false; INTERLEAVED]);
+    let (mut found, mut are_certain) = ([[0.0; 2]; INTERLEAVED], [false; INTERLEAVED]);
     for run in 0..INTERLEAVED {
         let (sum, error) = two_sum(pairs.high[run], pairs.low[run]);
         // The sum of the losses has a rounding error below its own value, and the error of the sum is rounded once
         // more.
         let tolerance = if lost[run] == 0.0 { 0.0 } else { 2.0 * lost[run] + sum * 2f64.powi(-100) };
         let near = sum + (error - tolerance);
-        (found[run][0], are_told[run]) = (near, near == sum + (error + tolerance));
+        (found[run][0], are_certain[run]) = (near, near == sum + (error + tolerance));
     }
-    (found, are_told)
+    (found, are_certain)
 }
 
 /// Returns the variances of eight runs, rounded to a float type, as `f64`, and whether pairs determine them.
@@ -270,28 +270,28 @@ pub(super) fn variances_of<T: ExactInF64>(
     for run in 0..INTERLEAVED {
         (whole[run], divisors[run]) = (divisor(counts[run]), divisor(counts[run].saturating_sub(ddof.into())));
     }
-    let Quotients { near: mut means, are_told, .. } =
+    let Quotients { near: mut means, are_certain, .. } =
         Sums::of::<T, false>(values, runs, T::in_f64, [0.0; INTERLEAVED]).over(&whole);
     for run in 0..INTERLEAVED {
-        means[run] = if are_told[run] { means[run] } else { f64::NAN };
+        means[run] = if are_certain[run] { means[run] } else { f64::NAN };
     }
     let mut squares = Sums::of::<T, true>(values, runs, T::in_f64, means);
     let (mut products, mut errors) = ([0.0; INTERLEAVED], [0.0; INTERLEAVED]);
     for run in 0..INTERLEAVED {
         let (square, zeros) = (means[run] * means[run], whole[run] - runs.sizes[run] as f64);
-        let is_held = is_amid(square) | (means[run] == 0.0) | (zeros == 0.0);
+        let is_held = is_mid_range(square) | (means[run] == 0.0) | (zeros == 0.0);
         let (product, error) = two_product(square, zeros);
         (products[run], errors[run]) = (if is_held { product } else { f64::NAN }, error);
     }
     squares.pairs.add(&products, &mut squares.lost);
     squares.pairs.add(&errors, &mut squares.lost);
-    let Quotients { near: mut found, mut are_told, are_exact } = squares.over(&divisors);
+    let Quotients { near: mut found, mut are_certain, are_exact } = squares.over(&divisors);
     for run in 0..INTERLEAVED {
         let rounded = kind.round(found[run], are_exact[run]);
-        are_told[run] &= rounded.is_some();
+        are_certain[run] &= rounded.is_some();
         found[run] = rounded.unwrap_or(0.0);
     }
-    (found, are_told)
+    (found, are_certain)
 }
 
 #[cfg(test)]
@@ -349,8 +349,8 @@ mod tests {
             };
             let values: Vec<f64> = (0..80).map(&mut value).collect();
             let runs = Interleaved { starts: std::array::from_fn(|run| run * 10), sizes: [10; INTERLEAVED] };
-            let (found, are_told) = squares_of(&values, &runs);
-            for run in (0..INTERLEAVED).filter(|&run| are_told[run]) {
+            let (found, are_certain) = squares_of(&values, &runs);
+            for run in (0..INTERLEAVED).filter(|&run| are_certain[run]) {
                 let mut exact = Exact::new();
                 let squares = values[runs.run(run)].iter().map(|&value| two_product(value, value));
                 squares.flat_map(|(square, error)| [square, error]).for_each(|part| exact.add(part));
@@ -362,9 +362,9 @@ mod tests {
         // The first row has a square out of range. The second row without its last value has a sum halfway between two
         // floats.
         for row in [&[1e200, 1.0][..], &[2f64.powi(27), 1.0, 1.0, 2f64.powi(-60)]] {
-            let (_, are_told) =
+            let (_, are_certain) =
                 squares_of(row, &Interleaved { starts: [0; INTERLEAVED], sizes: [row.len(); INTERLEAVED] });
-            assert_eq!(are_told, [false; INTERLEAVED], "{row:?}");
+            assert_eq!(are_certain, [false; INTERLEAVED], "{row:?}");
         }
     }
 

@@ -10,7 +10,7 @@ use super::exact::{Exact, FloatFormat, Products};
 use super::factor::Scaled;
 use super::in_f64::ExactInF64;
 use super::interleaved::{INTERLEAVED, Interleaved, RunResults};
-use super::pair::{self, Pair, PairSums, add_to_pair, is_amid, times, two_product, two_sum};
+use super::pair::{self, Pair, PairSums, add_to_pair, is_mid_range, times, two_product, two_sum};
 use super::{Element, Float, Ring};
 use crate::base::machine::in_wide_vectors;
 
@@ -266,7 +266,7 @@ pub(super) fn between(a: f64, b: f64, weight: f64, kind: FloatFormat) -> f64 {
 
 /// [`between`] if two floats determine the result.
 fn quickly_between(a: f64, b: f64, weight: f64, kind: FloatFormat) -> Option<f64> {
-    let is_held = |value: f64| is_amid(value) || value == 0.0;
+    let is_held = |value: f64| is_mid_range(value) || value == 0.0;
     if !(is_held(a) && is_held(b) && weight > 1e-50) {
         return None;
     }

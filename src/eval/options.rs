@@ -51,7 +51,8 @@ pub(super) fn of_two(
     call: &Running<'_>,
     gradients: fn(AnyOperand<'_>, AnyOperand<'_>, AnyOperand<'_>) -> Checked<(AnyValue, AnyValue)>,
 ) -> Found {
-    let (x, y, upstream) = (beside(call, ["x", "y"], 0)?, beside(call, ["y", "x"], 1)?, call.whole("upstream")?);
+    let (x, y, upstream) =
+        (gradient_operand(call, ["x", "y"], 0)?, gradient_operand(call, ["y", "x"], 1)?, call.whole("upstream")?);
     let (x, y) = (AnyOperand::from(&x), AnyOperand::from(&y));
     let both = match call.is_stored("x") || call.is_stored("y") {
         true => gradients(x.stored(), y.stored(), upstream),
@@ -96,7 +97,7 @@ pub(super) fn with_narrow_index(
 
 /// Returns an operand of a gradient. A number becomes a value like the other operand, with this number at its elements.
 /// If the gradient of the number is requested, the number becomes a tensor of rank 0.
-fn beside(call: &Running<'_>, [own, other]: [&str; 2], number: usize) -> Found {
+fn gradient_operand(call: &Running<'_>, [own, other]: [&str; 2], number: usize) -> Found {
     match (call.literal(own), call.maybe(other)?) {
         (Some(_), Some(x)) if call.count("wrt") != number => {
             let number = call.number(own, x.dtype())?;

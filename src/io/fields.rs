@@ -214,8 +214,8 @@ fn scan_fortran(text: &[u8], significand: usize) -> Option<(f64, usize)> {
     let (has_letter, exponent) = (exponent.is_some(), exponent.unwrap_or(rest));
     let signs = usize::from(matches!(exponent.first(), Some(b'+' | b'-')));
     let digits = exponent[signs..].iter().take_while(|byte| byte.is_ascii_digit()).count();
-    let is_told = if has_letter { digits > 0 } else { digits == 3 && significand.contains(&b'.') };
-    if !is_told || !significand.iter().all(is_plain) {
+    let is_valid = if has_letter { digits > 0 } else { digits == 3 && significand.contains(&b'.') };
+    if !is_valid || !significand.iter().all(is_plain) {
         return None;
     }
     let exponent = &exponent[..signs + digits];

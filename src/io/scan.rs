@@ -117,7 +117,7 @@ impl ChunkSink {
             return Err(Error::ShapeMismatch { what: "a chunk", expected, found });
         }
         let mut columns = Columns::of(x)?;
-        columns.tells_fill = x.shape().wide_size() > x.nnz() as u128;
+        columns.has_fill = x.shape().wide_size() > x.nnz() as u128;
         let start = if *x.shape() == self.shape { 0 } else { self.done };
         self.done = start.saturating_add(x.shape().first().copied().unwrap_or(0));
         if self.shape.first().is_some_and(|&all| self.done > all) {

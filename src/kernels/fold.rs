@@ -8,7 +8,7 @@ use crate::kernels::group::{Groups, Unstored, UnstoredByGroup};
 use crate::kernels::kept_axes::KeptAxes;
 use crate::kernels::lanes::results_of;
 use crate::kernels::op::{Op, Outcome, Outcomes};
-use crate::kernels::output_bitmap::StoredCells;
+use crate::kernels::output_bitmap::StoredOutputs;
 
 /// A streaming reduction over values of type `T`.
 ///
@@ -84,7 +84,7 @@ pub(crate) trait Fold<T: Element>: Op + 'static {
         _kept: &KeptAxes<'_>,
         _values: &[T],
         _unstored: &Unstored<T>,
-    ) -> Allocated<Option<StoredCells<Self::Out>>> {
+    ) -> Allocated<Option<StoredOutputs<Self::Out>>> {
         Ok(None)
     }
 }

@@ -52,11 +52,11 @@ pub(crate) trait Holistic<T: Element>: Op {
     type Scratch;
 
     /// Returns whether the result depends on the positions of values in the group.
-    fn looks_at_positions(&self) -> bool;
+    fn needs_positions(&self) -> bool;
 
     /// Returns whether the result contains positions or counts them. Then they must fit 64 bits.
     fn numbers_positions(&self) -> bool {
-        self.looks_at_positions()
+        self.needs_positions()
     }
 
     /// Returns working memory for the first group.

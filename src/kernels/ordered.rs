@@ -50,7 +50,7 @@ pub(crate) struct Middles<T> {
 }
 
 /// Returns the number of low bits that are 0 in keys of integers: an integer fills the high bits.
-fn spare<T: Real>() -> u32 {
+fn unused_bits<T: Real>() -> u32 {
     if is_float::<T>() { 0 } else { u64::BITS - 8 * size_of::<T>() as u32 }
 }
 
@@ -61,12 +61,12 @@ fn is_float<T: Real>() -> bool {
 /// Returns a key with the order of the values; the key of NaN is 0.
 pub(crate) fn key_of_value<T: Real>(value: T) -> u64 {
     // Flipping the top bit maps the order of signed keys to the order of unsigned keys.
-    ((key_of::<true, true, T>(value) ^ i64::MIN) as u64) << spare::<T>()
+    ((key_of::<true, true, T>(value) ^ i64::MIN) as u64) << unused_bits::<T>()
 }
 
 /// Returns the value of a key.
 pub(crate) fn value_of<T: Real>(key: u64) -> Option<T> {
-    of_key::<true, true, T>((key >> spare::<T>()) as i64 ^ i64::MIN)
+    of_key::<true, true, T>((key >> unused_bits::<T>()) as i64 ^ i64::MIN)
 }
 
 impl<T: Real> RankSearch for Middles<T> {

@@ -22,7 +22,7 @@ const BLOCK: usize = 1 << 10;
 const STORED: u64 = 0x5555_5555_5555_5555;
 
 /// Output elements with an entry, in row-major order.
-pub(crate) struct StoredCells<U> {
+pub(crate) struct StoredOutputs<U> {
     /// The coordinates of the output elements on each axis.
     pub(crate) coords: Vec<AxisCoords>,
     pub(crate) results: Vec<U>,
@@ -172,7 +172,7 @@ impl CellMap {
     /// Returns the coordinates of the output elements with an entry, in order, and whether each has a nonzero entry.
     ///
     /// The threads split the words, and with them each array.
-    pub(crate) fn into_cells(self, lengths: &[usize], width: Width) -> Allocated<StoredCells<bool>> {
+    pub(crate) fn into_outputs(self, lengths: &[usize], width: Width) -> Allocated<StoredOutputs<bool>> {
         let (parts, ends) = self.stored_by_parts();
         let total = ends.last().copied().unwrap_or(0);
         let mut truths = alloc::zeros(total)?;
@@ -186,7 +186,7 @@ impl CellMap {
                 Ok(AxisCoords::from(coords))
             })
         };
-        Ok(StoredCells { coords: (0..lengths.len()).map(axis).collect::<Allocated<_>>()?, results: truths })
+        Ok(StoredOutputs { coords: (0..lengths.len()).map(axis).collect::<Allocated<_>>()?, results: truths })
     }
 
     /// Returns chunks of the words, and the end of each chunk in the list of all output elements with an entry.
@@ -244,7 +244,7 @@ pub(crate) fn marked_cells<M: Mark, U: Copy + Send>(
     marks: &[M],
     (lengths, width): (&[usize], Width),
     result: &(dyn Fn(usize) -> Outcome<U> + Sync),
-) -> Allocated<Option<StoredCells<U>>> {
+) -> Allocated<Option<StoredOutputs<U>>> {
     let parts = threads::map_parts(marks.len(), 5000, 0, |cells| {
         let mut results = alloc::with_capacity(marks[cells.clone()].iter().filter(|mark| mark.is_set()).count())?;
         for cell in cells.filter(|&cell| marks[cell].is_set()) {
@@ -262,8 +262,8 @@ pub(crate) fn marked_cells<M: Mark, U: Copy + Send>(
         alloc::reserve_exact(&mut results, part.len())?;
         results.extend(part);
     }
-    let coords = CellMap::of_marks(marks)?.into_cells(lengths, width)?.coords;
-    Ok(Some(StoredCells { coords, results }))
+    let coords = CellMap::of_marks(marks)?.into_outputs(lengths, width)?.coords;
+    Ok(Some(StoredOutputs { coords, results }))
 }
 
 /// Returns the flat index within `lengths` of the output element of an entry.
@@ -291,7 +291,7 @@ mod tests {
                 .for_each(|(at, &value)| *expected.entry(cell_of(at)).or_default() |= value != 0.0);
             for in_runs in [false, true] {
                 let map = CellMap::of_coords(&coords, lengths, count, &NonzeroBitsOf(&values), in_runs).unwrap();
-                let StoredCells { coords: found, results: truths } = map.into_cells(lengths, Width::U64).unwrap();
+                let StoredOutputs { coords: found, results: truths } = map.into_outputs(lengths, Width::U64).unwrap();
                 assert_eq!(truths, expected.values().copied().collect::<Vec<bool>>());
                 for (axis, found) in found.iter().enumerate() {
                     let inner = lengths[axis + 1..].iter().product::<usize>();

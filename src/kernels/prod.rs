@@ -102,7 +102,7 @@ impl<F: ProductFactor> Blocks<F> {
     }
 
     /// Returns the sibling blocks on the path from a block to a higher level, without positions past the end.
-    fn beside(&mut self, position: u128, levels: Range<u32>) -> impl DoubleEndedIterator<Item = F> {
+    fn siblings(&mut self, position: u128, levels: Range<u32>) -> impl DoubleEndedIterator<Item = F> {
         levels.filter_map(move |level| {
             // The sibling differs from the block in the bit at `level`.
             let start = (position >> level ^ 1) << level;
@@ -168,7 +168,7 @@ impl<F: ProductFactor> Grow for ProductBuilder<F> {
 
     fn lift(&mut self, node: F, position: u128, levels: Range<u32>) -> F {
         match &mut self.blocks {
-            Some(blocks) => blocks.beside(position, levels).fold(node, F::times),
+            Some(blocks) => blocks.siblings(position, levels).fold(node, F::times),
             None => node,
         }
     }
@@ -261,7 +261,7 @@ impl<F: ProductFactor> Grow for Tree<F> {
     fn lift(&mut self, node: usize, position: u128, levels: Range<u32>) -> usize {
         // Without unstored blocks, or without levels to climb, the product is unchanged and a node is not needed.
         let Some(blocks) = self.blocks.as_mut().filter(|_| !levels.is_empty()) else { return node };
-        let value = blocks.beside(position, levels.clone()).fold(self.nodes[node].0, F::times);
+        let value = blocks.siblings(position, levels.clone()).fold(self.nodes[node].0, F::times);
         self.nodes.push((value, BlockOrigin::Block(node, position, levels.start, levels.end)));
         self.nodes.len() - 1
     }
@@ -300,7 +300,7 @@ pub(crate) fn others<F: ProductFactor>(
         let (first, last) = (at(part.start).0, at(part.end - 1).0);
         // `half` is the highest bit in which positions of the part differ, so both halves hold an entry.
         let half = u128::BITS - 1 - (first ^ last).leading_zeros();
-        let around = values.beside(first, half + 1..top).into_iter().rev().fold(around, F::times);
+        let around = values.siblings(first, half + 1..top).into_iter().rev().fold(around, F::times);
         let middle = part.start + count_while(part.len(), |entry| at(part.start + entry).0 >> half & 1 == 0);
         let (left, right) = (part.start..middle, middle..part.end);
         let mut product = |part: &Range<usize>| grow(&mut values, part.clone().map(at), half, &mut pending);
@@ -324,8 +324,8 @@ fn count_while(count: usize, is: impl Fn(usize) -> bool) -> usize {
 
 impl<F: ProductFactor> ProductBuilder<F> {
     /// Returns the unstored sibling blocks on the path of a block.
-    fn beside(&mut self, position: u128, levels: Range<u32>) -> Vec<F> {
-        self.blocks.iter_mut().flat_map(|blocks| blocks.beside(position, levels.clone())).collect()
+    fn siblings(&mut self, position: u128, levels: Range<u32>) -> Vec<F> {
+        self.blocks.iter_mut().flat_map(|blocks| blocks.siblings(position, levels.clone())).collect()
     }
 }
 
@@ -353,8 +353,8 @@ impl<F: ProductFactor> Tree<F> {
                     outside[right] = around.times(self.nodes[left].0);
                 }
                 BlockOrigin::Block(below, position, from, to) => {
-                    let beside = self.blocks.iter_mut().flat_map(|blocks| blocks.beside(position, from..to).rev());
-                    outside[below] = beside.fold(around, F::times);
+                    let siblings = self.blocks.iter_mut().flat_map(|blocks| blocks.siblings(position, from..to).rev());
+                    outside[below] = siblings.fold(around, F::times);
                 }
             }
         }

@@ -150,9 +150,9 @@ impl<T: Ring> RowProducts<'_, T> {
 }
 
 /// The items of a factor, and the rows that the elements of a block use.
-type LookedUp<'a, T> = (&'a [T], &'a [usize; BLOCK]);
+type BroadcastLookup<'a, T> = (&'a [T], &'a [usize; BLOCK]);
 
-fn looked_up<'a, T>(((rows, _), numbers): (&Factor<'a, T>, &'a [usize; BLOCK])) -> LookedUp<'a, T> {
+fn looked_up<'a, T>(((rows, _), numbers): (&Factor<'a, T>, &'a [usize; BLOCK])) -> BroadcastLookup<'a, T> {
     (rows.items, numbers)
 }
 
@@ -176,7 +176,7 @@ impl<T: Ring> ElementBlock<'_, T> {
 
     /// Adds the elements of some rows to their sums.
     #[inline(always)]
-    fn add(&self, factors: &[LookedUp<'_, T>], sums: &mut [T::Dot], rows: &Range<usize>) {
+    fn add(&self, factors: &[BroadcastLookup<'_, T>], sums: &mut [T::Dot], rows: &Range<usize>) {
         match factors.len() {
             0..=2 if !self.has_runs() => self.add_each(factors, sums, rows),
             _ => self.add_runs(factors, sums, rows),
@@ -185,7 +185,7 @@ impl<T: Ring> ElementBlock<'_, T> {
 
     /// Adds the elements of some rows to their sums, for one or two factors.
     #[inline(always)]
-    fn add_each(&self, factors: &[LookedUp<'_, T>], sums: &mut [T::Dot], rows: &Range<usize>) {
+    fn add_each(&self, factors: &[BroadcastLookup<'_, T>], sums: &mut [T::Dot], rows: &Range<usize>) {
         for (element, (&value, &row)) in self.values.iter().zip(self.into).enumerate().take(BLOCK) {
             // Elements of other rows belong to other threads.
             if rows.contains(&row) {
@@ -197,7 +197,7 @@ impl<T: Ring> ElementBlock<'_, T> {
 
     /// Adds the elements of some rows to their sums, in runs of elements with one row.
     #[inline(always)]
-    fn add_runs(&self, factors: &[LookedUp<'_, T>], sums: &mut [T::Dot], rows: &Range<usize>) {
+    fn add_runs(&self, factors: &[BroadcastLookup<'_, T>], sums: &mut [T::Dot], rows: &Range<usize>) {
         let mut start = 0;
         // Invariant: elements before `start` are added.
         while let Some(&row) = self.into.get(start) {
@@ -212,7 +212,7 @@ impl<T: Ring> ElementBlock<'_, T> {
 
     /// Adds a run of elements to the sums of their row.
     #[inline(always)]
-    fn add_run(&self, run: Range<usize>, factors: &[LookedUp<'_, T>], sums: &mut [T::Dot]) {
+    fn add_run(&self, run: Range<usize>, factors: &[BroadcastLookup<'_, T>], sums: &mut [T::Dot]) {
         let mut at = 0;
         // Columns before `at` are done; each column adds the elements of the run in order.
         while at < self.width {
@@ -231,7 +231,7 @@ impl<T: Ring> ElementBlock<'_, T> {
     fn add_columns<const WIDTH: usize>(
         &self,
         run: Range<usize>,
-        factors: &[LookedUp<'_, T>],
+        factors: &[BroadcastLookup<'_, T>],
         sums: &mut [T::Dot],
         start: usize,
     ) -> usize {
@@ -252,7 +252,13 @@ impl<T: Ring> ElementBlock<'_, T> {
 
     /// Adds elements to the sums of their row from a column on, for one or two factors.
     #[inline(always)]
-    fn add_rest(&self, run: Range<usize>, factors: &[LookedUp<'_, T>], sums: &mut [T::Dot], start: usize) -> usize {
+    fn add_rest(
+        &self,
+        run: Range<usize>,
+        factors: &[BroadcastLookup<'_, T>],
+        sums: &mut [T::Dot],
+        start: usize,
+    ) -> usize {
         for element in run {
             add_element(self.values[element], element, factors, sums, (self.width, start));
         }
@@ -265,7 +271,7 @@ impl<T: Ring> ElementBlock<'_, T> {
 fn add_element<T: Ring>(
     value: T,
     element: usize,
-    factors: &[LookedUp<'_, T>],
+    factors: &[BroadcastLookup<'_, T>],
     sums: &mut [T::Dot],
     (width, start): (usize, usize),
 ) {

@@ -13,7 +13,7 @@ use crate::base::machine::in_wide_vectors;
 use crate::base::threads;
 use crate::kernels::bits::{self, BITS, NonzeroBits, WORDS};
 use crate::kernels::coords::{AxisCoords, CoordSlices};
-use crate::kernels::output_bitmap::StoredCells;
+use crate::kernels::output_bitmap::StoredOutputs;
 use crate::kernels::packing::split_axes;
 
 /// Returns the coordinates of each run of `count` entries, and whether any entry of the run is nonzero.
@@ -23,14 +23,14 @@ pub(crate) fn any_of_runs(
     coords: &CoordSlices<'_>,
     count: usize,
     truths: &dyn NonzeroBits,
-) -> Allocated<StoredCells<bool>> {
+) -> Allocated<StoredOutputs<bool>> {
     match coords {
         CoordSlices::U32(coords) => any_by_coords(coords, count, truths),
         CoordSlices::U64(coords) => any_by_coords(coords, count, truths),
     }
 }
 
-fn any_by_coords<I: Index>(coords: &[&[I]], count: usize, truths: &dyn NonzeroBits) -> Allocated<StoredCells<bool>> {
+fn any_by_coords<I: Index>(coords: &[&[I]], count: usize, truths: &dyn NonzeroBits) -> Allocated<StoredOutputs<bool>> {
     let part = |entries: Range<usize>| {
         // Parts start at block boundaries, so each block belongs to exactly one part.
         let blocks = entries.start.div_ceil(BITS)..entries.end.div_ceil(BITS);
@@ -53,7 +53,7 @@ fn any_by_coords<I: Index>(coords: &[&[I]], count: usize, truths: &dyn NonzeroBi
     let fill = |(): &mut (), (part, (found, kept)): (&EntryRange, _)| part.fill(coords, truths, found, kept);
     let left = threads::map_each(shares, count, || (), fill);
     carry_over(&mut found, &slots, &left);
-    Ok(StoredCells { coords: kept.into_iter().map(AxisCoords::from).collect(), results: found })
+    Ok(StoredOutputs { coords: kept.into_iter().map(AxisCoords::from).collect(), results: found })
 }
 
 /// Combines the truth values of runs that continue in later parts.
@@ -163,7 +163,7 @@ mod tests {
             .collect();
         let coords = [rows, columns].map(AxisCoords::from);
         let found = any_of_runs(&slices(&coords), values.len(), &NonzeroBitsOf(&values)).unwrap();
-        let StoredCells { coords: found, results: truths } = found;
+        let StoredOutputs { coords: found, results: truths } = found;
         let stored: Vec<usize> = runs().filter(|(_, length)| **length > 0).map(|(run, _)| run).collect();
         assert_eq!(found[0].view::<u32>(), stored.iter().map(|run| (run / width) as u32).collect::<Vec<_>>());
         assert_eq!(found[1].view::<u32>(), stored.iter().map(|run| (run % width) as u32).collect::<Vec<_>>());

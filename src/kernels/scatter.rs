@@ -12,7 +12,7 @@ use crate::kernels::fold::{Fold, unstored_state};
 use crate::kernels::group::Unstored;
 use crate::kernels::kept_axes::KeptAxes;
 use crate::kernels::op::Outcome;
-use crate::kernels::output_bitmap::{StoredCells, marked_cells};
+use crate::kernels::output_bitmap::{StoredOutputs, marked_cells};
 
 /// The table bytes per entry: a larger table would exceed the memory of the entries.
 const BYTES_PER_ENTRY: u128 = 10;
@@ -85,7 +85,7 @@ pub(crate) fn scatter<T: Element, C: Copy + Send + Sync, U: Copy + Send>(
     values: &[T],
     cell: Cell<C, impl Fn(&mut C, T) -> bool + Sync + Send, impl Fn(&mut C, C) -> bool>,
     finish: &(dyn Fn(usize, C, usize) -> Outcome<U> + Sync),
-) -> Allocated<Option<StoredCells<U>>> {
+) -> Allocated<Option<StoredOutputs<U>>> {
     let bytes = kept.cells().saturating_mul(OutputAccumulators::<C>::BYTES as u128);
     // Indices of output elements are stored in 32 bits while bucketed.
     if kept.lead || kept.cells() > u32::MAX.into() || bytes > BYTES_PER_ENTRY * values.len() as u128 {
@@ -118,7 +118,7 @@ pub(crate) fn scatter_states<T: Element, F: Fold<T>, C: Copy + Send + Sync>(
     unstored: &Unstored<T>,
     cell: Cell<C, impl Fn(&mut C, T) -> bool + Sync + Send, impl Fn(&mut C, C) -> bool>,
     state: impl Fn(C) -> F::State + Sync,
-) -> Allocated<Option<StoredCells<F::Out>>> {
+) -> Allocated<Option<StoredOutputs<F::Out>>> {
     scatter(kept, values, cell, &|number, cell, count| {
         // Unstored positions are added once per output element, after all entries.
         let unstored = kept.unstored(unstored, number);

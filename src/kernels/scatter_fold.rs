@@ -81,7 +81,7 @@ impl<S: Clone> Window<S> {
 }
 
 /// Returns the output elements that receive a value, and their results. `None` if a value could not be computed.
-pub(crate) fn fold_cells<T: Element, F: Fold<T>>(
+pub(crate) fn fold_outputs<T: Element, F: Fold<T>>(
     op: F,
     (axes, lengths): (&[usize], &[usize]),
     source: &dyn ValueSource<T>,
@@ -209,7 +209,7 @@ mod tests {
         for (max_bytes, min, max) in [(usize::MAX, 1, 1), (4000, 1, 1), (700, 2, 10), (60, 10, 20), (1, 20, 20)] {
             let source =
                 Numbers { cells: cells.clone(), values: values.clone(), max_bytes, passes: AtomicUsize::new(0) };
-            let found = fold_cells(Growing, (&[0, 2], &[4, 5]), &source, &unstored).ok().flatten().unwrap();
+            let found = fold_outputs(Growing, (&[0, 2], &[4, 5]), &source, &unstored).ok().flatten().unwrap();
             assert_eq!(found, expected, "{max_bytes}");
             let passes = source.passes.into_inner();
             assert!((min..=max).contains(&passes), "{passes} passes in {max_bytes} bytes");
@@ -223,7 +223,7 @@ mod tests {
         let values: Vec<i64> = cells.iter().map(|&cell| i64::from(cell < 4)).collect();
         let source = Numbers { cells, values, max_bytes: 700, passes: AtomicUsize::new(0) };
         let unstored = Unstored { fill: Some(0), extent: 1 };
-        let (found, _) = fold_cells(Growing, (&[0, 2], &[4, 5]), &source, &unstored).ok().flatten().unwrap();
+        let (found, _) = fold_outputs(Growing, (&[0, 2], &[4, 5]), &source, &unstored).ok().flatten().unwrap();
         assert_eq!((found.len(), source.passes.into_inner()), (20, 5));
     }
 }

@@ -15,7 +15,7 @@ use crate::element::Slices;
 use crate::kernels::coords;
 use crate::kernels::kept_axes::KeptAxes;
 use crate::kernels::op::Outcome;
-use crate::kernels::output_bitmap::{StoredCells, marked_cells};
+use crate::kernels::output_bitmap::{StoredOutputs, marked_cells};
 
 /// The sum of an output element as two pairs of floats; the second pair is zero in most cases.
 pub(crate) type Sum = [[f64; 2]; 2];
@@ -117,7 +117,7 @@ pub(crate) fn scatter<T: Copy + Sync, U: Copy + Send>(
     values: &[T],
     float: impl Fn(T) -> f64 + Sync,
     finish: &Finish<'_, U>,
-) -> Allocated<Option<StoredCells<U>>> {
+) -> Allocated<Option<StoredOutputs<U>>> {
     let most = (TABLE_BYTES / size_of::<i64>()).min(values.len() / ENTRIES_PER_OUTPUT);
     if kept.lead || values.len() < FEW || kept.cells() > most as u128 {
         return Ok(None);
@@ -252,7 +252,7 @@ mod tests {
             others.iter().for_each(|&(_, entry)| total.add(values[entry]));
             Ok((f64::sum_of(&total).unwrap().to_bits(), others.len()))
         };
-        let StoredCells { coords: found, results } = scatter(&kept, values, |value| value, &finish).unwrap()?;
+        let StoredOutputs { coords: found, results } = scatter(&kept, values, |value| value, &finish).unwrap()?;
         let mut expected = std::collections::BTreeMap::<usize, Total>::new();
         values.iter().enumerate().for_each(|(at, &value)| expected.entry(cell_of(at)).or_default().add(value));
         let sums: Vec<u64> = expected.values().map(|total| f64::sum_of(total).unwrap().to_bits()).collect();

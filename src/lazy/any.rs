@@ -280,7 +280,7 @@ impl ByRanges for AnyKind {
         match downcast::<AnyValue>(value) {
             AnyValue::Tensor(x) => dispatch!(x, x => {
                 let pattern = x.pattern();
-                let part_of = whole.map(|whole| Arc::new(whole.beside(pattern.part_of())));
+                let part_of = whole.map(|whole| Arc::new(whole.merged_with(pattern.part_of())));
                 let pattern = pattern.clone().with_part_of(part_of);
                 held(AnyTensor::from(Tensor::from_shared(pattern, x.shared_values().clone(), x.fill())))
             }),

@@ -119,11 +119,11 @@ impl BroadcastOperand {
     }
 
     /// Returns the possible fills of chunks: the fills of inputs in `beside`, and the first element of the operand.
-    fn fills(&self, beside: &[StepInput<'_>]) -> Result<Vec<ErasedValue>> {
+    fn fills(&self, inputs: &[StepInput<'_>]) -> Result<Vec<ErasedValue>> {
         if let Some(none) = &self.none {
             return Ok(vec![Arc::clone(none)]);
         }
-        let alike = beside.iter().filter_map(|input| match input {
+        let alike = inputs.iter().filter_map(|input| match input {
             StepInput::Entries(kind, none) if kind.dtype() == self.kind.dtype() => Some(Arc::clone(none)),
             _ => None,
         });

@@ -417,7 +417,7 @@ impl Call {
     }
 
     /// Returns the call for people, under the name of a method. An argument without a text is `…`.
-    pub(crate) fn told_as(&self, name: &str, input: &dyn Fn(usize) -> String) -> String {
+    pub(crate) fn to_text_as(&self, name: &str, input: &dyn Fn(usize) -> String) -> String {
         let arg_text = |arg: &Arg| match arg {
             Arg::Absent | Arg::Hint(_) => None,
             Arg::Own(number) => Some(format!("#{number}")),

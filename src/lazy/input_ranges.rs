@@ -131,21 +131,21 @@ fn of_call(node: &Node, call: &Call, inputs: &[&Shape], axis: usize) -> Option<S
     match call.op.split {
         Split::Whole => None,
         Split::Each => each_of(&call.are_operands(), inputs, node.shape.as_ref()?, axis),
-        Split::Alike => alike(inputs, axis),
+        Split::Alike => same_shape(inputs, axis),
         Split::Over => reduced(&call.axes(), inputs, axis),
         Split::Back => reduced_back(&call.axes(), inputs, axis),
-        Split::Along => beside(along(-1), inputs, axis, |rank| rank),
+        Split::Along => split_other_axes(along(-1), inputs, axis, |rank| rank),
         Split::Among => apart_from(&call.axes(), inputs, axis),
         Split::Scaled => scaled(along(0), inputs, axis),
         Split::Joined => joined(along(0), call.op.lengths() == ShapeRule::Stacked, inputs, axis),
         Split::Product => product(inputs, axis),
         Split::Contracted => {
             let rank = inputs.get(1)?.rank();
-            beside(along(0), inputs, axis, |axes| (axes + rank).saturating_sub(2))
+            split_other_axes(along(0), inputs, axis, |axes| (axes + rank).saturating_sub(2))
         }
         Split::Taken => {
             let rank = rank_of(call.named("indices"), inputs)?;
-            beside(call.integer("axis")?, inputs, axis, |axes| (axes + rank).saturating_sub(1))
+            split_other_axes(call.integer("axis")?, inputs, axis, |axes| (axes + rank).saturating_sub(1))
         }
         Split::Moved => moved_by(&lengths::moves(call, inputs.first()?).ok()?, node.inputs.first()?.kind, axis),
     }
@@ -202,7 +202,12 @@ fn reduced_back(axes: &Axes, inputs: &[&Shape], axis: usize) -> Option<StepInput
 
 /// Returns the positions for a step along one axis: all other axes can be split. In the result, any number of axes may
 /// replace that axis.
-fn beside(along: i128, inputs: &[&Shape], axis: usize, rank_of_result: impl Fn(usize) -> usize) -> Option<StepInputs> {
+fn split_other_axes(
+    along: i128,
+    inputs: &[&Shape],
+    axis: usize,
+    rank_of_result: impl Fn(usize) -> usize,
+) -> Option<StepInputs> {
     let rank = inputs.first()?.rank();
     let (along, rank_of_result) = (normalize_axis(along, rank).ok()?, rank_of_result(rank));
     let own = match axis {
@@ -273,9 +278,9 @@ fn moved_by(moves: &Moves, kind: &'static dyn Kind, axis: usize) -> Option<StepI
 }
 
 /// Returns the positions for an elementwise step whose operands are not broadcast.
-fn alike(inputs: &[&Shape], axis: usize) -> Option<StepInputs> {
-    let are_alike = inputs.windows(2).all(|two| two[0] == two[1]);
-    without_run(are_alike.then(|| vec![InputRange::along(axis); inputs.len()])?)
+fn same_shape(inputs: &[&Shape], axis: usize) -> Option<StepInputs> {
+    let have_same_shape = inputs.windows(2).all(|two| two[0] == two[1]);
+    without_run(have_same_shape.then(|| vec![InputRange::along(axis); inputs.len()])?)
 }
 
 #[cfg(test)]

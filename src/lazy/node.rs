@@ -357,7 +357,7 @@ impl Node {
             Body::Input { name, .. } => format!("input {name:?}"),
             Body::Constant(_) => "constant".into(),
             Body::Source(source) => source.description(),
-            Body::Step(work) => work.call.told_as(self.name, &input_of),
+            Body::Step(work) => work.call.to_text_as(self.name, &input_of),
             Body::Part(number) => format!("part({}, {number})", self.inputs.first().map_or("", |whole| whole.name)),
             Body::Invalid(_) => self.name.into(),
         }

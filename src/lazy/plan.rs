@@ -38,7 +38,7 @@ impl Step {
 
 /// One step, or several steps that run together.
 enum Unit {
-    FillEffect(usize),
+    Single(usize),
     Together(Region),
 }
 
@@ -144,7 +144,7 @@ impl Plan {
 
     /// Computes the values of the outputs.
     pub(super) fn run(&self, slots: Vec<Option<ErasedValue>>) -> Result<Vec<ErasedValue>> {
-        match self.run_beside(slots, |unit, slots| self.run_unit(unit, slots))? {
+        match self.run_units(slots, |unit, slots| self.run_unit(unit, slots))? {
             RunOutcome::Done(found) => Ok(found),
             RunOutcome::Apart(slots, apart) => {
                 let (plan, slots) = self.rest_of(&self.outputs, slots, apart);
@@ -157,12 +157,12 @@ impl Plan {
     /// its last step, shows the time and the bytes of the result.
     pub(super) fn analyzed(&self, slots: Vec<Option<ErasedValue>>) -> Result<String> {
         let (mut took, mut peak, given) = (BTreeMap::new(), 0, slots.clone());
-        let ran = self.run_beside(slots, |unit, slots| {
+        let ran = self.run_units(slots, |unit, slots| {
             let start = Instant::now();
             let apart = self.run_unit(unit, slots)?;
             let time = start.elapsed();
             let last = match unit {
-                Unit::FillEffect(at) => Some(*at),
+                Unit::Single(at) => Some(*at),
                 Unit::Together(region) => region.steps().max(),
             };
             took.extend(last.map(|at| (at, StepCost { time, bytes: self.bytes(slots, at) })));
@@ -180,11 +180,11 @@ impl Plan {
         slots[at].as_ref().map_or(0, |value| self.steps[at].node.kind.bytes(value))
     }
 
-    /// Computes the values of the outputs. `beside` runs each unit.
-    fn run_beside(
+    /// Computes the values of the outputs. `run_unit` runs each unit.
+    fn run_units(
         &self,
         mut slots: Vec<Option<ErasedValue>>,
-        mut beside: impl FnMut(&Unit, &mut [Option<ErasedValue>]) -> Result<BTreeSet<u64>>,
+        mut run_unit: impl FnMut(&Unit, &mut [Option<ErasedValue>]) -> Result<BTreeSet<u64>>,
     ) -> Result<RunOutcome> {
         for (slot, step) in slots.iter_mut().zip(&self.steps) {
             if let (None, Body::Source(_)) = (&slot, &step.node.body) {
@@ -193,9 +193,9 @@ impl Plan {
         }
         for (unit, freed) in self.units.iter().zip(&self.freed) {
             match unit {
-                Unit::FillEffect(at) if slots[*at].is_some() => {}
+                Unit::Single(at) if slots[*at].is_some() => {}
                 unit => {
-                    let apart = beside(unit, &mut slots)?;
+                    let apart = run_unit(unit, &mut slots)?;
                     if !apart.is_empty() {
                         return Ok(RunOutcome::Apart(slots, apart));
                     }
@@ -209,7 +209,7 @@ impl Plan {
     /// Computes the values of a unit. Returns the steps that have other entries than planned.
     fn run_unit(&self, unit: &Unit, slots: &mut [Option<ErasedValue>]) -> Result<BTreeSet<u64>> {
         match unit {
-            Unit::FillEffect(at) => {
+            Unit::Single(at) => {
                 let step = &self.steps[*at];
                 let inputs: Vec<ErasedValue> = step.inputs.iter().filter_map(|&input| slots[input].clone()).collect();
                 let found = step.node.run(&inputs)?;
@@ -308,7 +308,7 @@ impl Plan {
         }
         let input = |number: usize| step.inputs.get(number).map_or_else(String::new, |input| format!("%{input}"));
         match &step.node.body {
-            Body::Step(work) => work.call.told_as(step.node.name, &input),
+            Body::Step(work) => work.call.to_text_as(step.node.name, &input),
             _ => format!("part({}, {})", input(0), step.node.part_number()),
         }
     }
@@ -385,7 +385,7 @@ pub(super) fn placed(steps: &[Step], node: Arc<Node>, inputs: Vec<usize>, with_s
         Form::Own => None,
     };
     let mut sides = Vec::new();
-    if let Some((of_wholes, repeated)) = beside(steps, &node, &inputs).filter(|_| with_sides && !is_fused) {
+    if let Some((of_wholes, repeated)) = broadcast_operands(steps, &node, &inputs).filter(|_| with_sides && !is_fused) {
         (pattern, sides, is_fused) = (Some(of_wholes), repeated, true);
     }
     let level = inputs.iter().map(|&input| {
@@ -400,7 +400,7 @@ pub(super) fn placed(steps: &[Step], node: Arc<Node>, inputs: Vec<usize>, with_s
 /// broadcast.
 ///
 /// Returns `None` if an operand is not a tensor, if the patterns differ, or if no operand is broadcast.
-fn beside(steps: &[Step], node: &Node, inputs: &[usize]) -> Option<(usize, Vec<usize>)> {
+fn broadcast_operands(steps: &[Step], node: &Node, inputs: &[usize]) -> Option<(usize, Vec<usize>)> {
     let shape = node.shape.as_ref().filter(|_| node.form() == Form::Each && node.wholes.is_none())?;
     let is_tensor = |node: &Node| node.shape.is_some() && node.kind.by_bytes().is_some();
     if !is_tensor(node) || !inputs.iter().all(|&input| is_tensor(&steps[input].node)) {
@@ -430,7 +430,7 @@ fn units(steps: &[Step], outputs: &[usize]) -> Vec<Unit> {
     let is_reduced: BTreeSet<usize> = reduced.values().copied().collect();
     let unit = |(number, run): (usize, &&[usize])| match (*run, reduced.get(&number)) {
         ([at], _) if is_reduced.contains(at) => None,
-        (&[at], None) => Some(Unit::FillEffect(at)),
+        (&[at], None) => Some(Unit::Single(at)),
         (run, reduction) => {
             let member = |&at: &usize| {
                 let Step { node, inputs, sides, .. } = &steps[at];
@@ -468,7 +468,7 @@ fn freed(steps: &[Step], units: &[Unit], outputs: &[usize]) -> Vec<Vec<usize>> {
     let mut last = vec![None; steps.len()];
     for (number, unit) in units.iter().enumerate() {
         let members: Vec<usize> = match unit {
-            Unit::FillEffect(at) => vec![*at],
+            Unit::Single(at) => vec![*at],
             Unit::Together(region) => region.steps().collect(),
         };
         for at in members {

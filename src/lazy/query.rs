@@ -190,8 +190,8 @@ impl Query {
     /// `sides` are the elements of each broadcast operand at the same entries.
     pub fn map(&self, values: &[u8], sides: &[&[u8]]) -> Result<Vec<u8>> {
         let mut pieces = vec![self.reader.kind.piece(&self.header, values, self.has_unstored)?];
-        for (beside, bytes) in self.sides.iter().zip(sides) {
-            pieces.push(beside.piece(bytes, self.has_unstored)?);
+        for (operand, bytes) in self.sides.iter().zip(sides) {
+            pieces.push(operand.piece(bytes, self.has_unstored)?);
         }
         Ok(self.folded.values(&through(&self.steps, pieces)?).to_vec())
     }

@@ -253,10 +253,10 @@ impl Region {
     /// Returns the inputs, and the elements of the broadcast operands at their entries.
     fn run_inputs<'a>(&self, slots: &'a [Option<ErasedValue>], setting: &'a Setting) -> Option<RegionInputs<'a>> {
         let piece = |(at, node): &(usize, Arc<Node>)| node.kind.by_chunks()?.pieces(slots[*at].as_ref()?);
-        let beside = |((_, node), side): (&(usize, Arc<Node>), &'a BroadcastOperand)| {
-            node.kind.by_chunks()?.beside(&side.value, &setting.pattern, side.none.as_ref()?).ok()?
+        let broadcast = |((_, node), side): (&(usize, Arc<Node>), &'a BroadcastOperand)| {
+            node.kind.by_chunks()?.broadcast(&side.value, &setting.pattern, side.none.as_ref()?).ok()?
         };
-        let pieces = self.inputs.iter().map(piece).chain(self.sides.iter().zip(&setting.sides).map(beside));
+        let pieces = self.inputs.iter().map(piece).chain(self.sides.iter().zip(&setting.sides).map(broadcast));
         Some(RegionInputs { pieces: pieces.collect::<Option<_>>()?, count: setting.count, stencil: Mutex::default() })
     }
 

@@ -229,7 +229,7 @@ fn own_slices(slices: &[SliceInfoElem], of: &Shape, all: &Shape) -> Vec<SliceInf
 /// Returns the text of a step with one input `x`.
 fn words(node: &Node) -> String {
     match node.work() {
-        Some(work) => work.call.told_as(node.name, &|_| "x".into()),
+        Some(work) => work.call.to_text_as(node.name, &|_| "x".into()),
         None => node.description(),
     }
 }

@@ -283,7 +283,7 @@ impl<P: Pattern, T: Element> ByRanges for TensorRanges<P, T> {
 
     fn part_of(&self, value: &ErasedValue, whole: Option<PartOf>) -> ErasedValue {
         with_pattern(downcast::<Tensor<P, T>>(value), |pattern| {
-            pattern.clone().with_part_of(whole.map(|whole| Arc::new(whole.beside(pattern.part_of()))))
+            pattern.clone().with_part_of(whole.map(|whole| Arc::new(whole.merged_with(pattern.part_of()))))
         })
     }
 

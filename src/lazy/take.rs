@@ -55,15 +55,15 @@ impl<J: Position> Typed for TakenPositions<J> {
 
 /// Returns items in row-major order as nested lists; `None` if the lists would not determine the shape.
 fn nested(items: &[i64], shape: &Shape) -> Option<String> {
-    let is_told = !items.is_empty() || shape.rank() == 1;
+    let has_text = !items.is_empty() || shape.rank() == 1;
     let mut parts: Vec<String> = items.iter().map(i64::to_string).collect();
-    for &length in shape.iter().rev().filter(|_| is_told) {
+    for &length in shape.iter().rev().filter(|_| has_text) {
         parts = match length {
             0 => vec!["[]".into()],
             _ => parts.chunks(length).map(|row| format!("[{}]", row.join(", "))).collect(),
         };
     }
-    parts.pop().filter(|_| is_told && parts.is_empty())
+    parts.pop().filter(|_| has_text && parts.is_empty())
 }
 
 /// Returns the request of a call on elements of these lengths.

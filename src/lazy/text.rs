@@ -105,8 +105,8 @@ pub(super) fn text_of_axes(axes: &Axes, name: &str) -> Option<Vec<String>> {
     }
     if let Some(labels) = axes.labels() {
         let grouping = labels.grouping()?;
-        let is_told = grouping.labels().iter().max().map_or(0, |max| max + 1) == grouping.count();
-        let labels = Some(grouping.labels()).filter(|labels| is_told && labels.len() <= WRITTEN)?;
+        let has_text = grouping.labels().iter().max().map_or(0, |max| max + 1) == grouping.count();
+        let labels = Some(grouping.labels()).filter(|labels| has_text && labels.len() <= WRITTEN)?;
         to_text.push(format!("by={labels:?}"));
     }
     Some(to_text)

@@ -153,7 +153,7 @@ pub trait ByChunks: Send + Sync {
     /// Returns the elements of a broadcast tensor at the entries of a pattern, with the fill of `none`.
     ///
     /// Returns `None` if the value is not a tensor, or if it is a chunk of another tensor.
-    fn beside<'a>(
+    fn broadcast<'a>(
         &self,
         _value: &'a ErasedValue,
         _pattern: &'a ErasedValue,
@@ -307,7 +307,7 @@ impl<P: Pattern, T: Element> ByChunks for TensorKind<P, T> {
         pattern.downcast_ref::<P>() == Some(downcast::<Tensor<P, T>>(value).pattern())
     }
 
-    fn beside<'a>(
+    fn broadcast<'a>(
         &self,
         value: &'a ErasedValue,
         pattern: &'a ErasedValue,
@@ -315,7 +315,7 @@ impl<P: Pattern, T: Element> ByChunks for TensorKind<P, T> {
     ) -> Result<Option<Box<dyn Chunked + 'a>>> {
         let (y, fill) = (downcast::<Tensor<P, T>>(value), downcast::<Tensor<P, T>>(none).fill());
         let Some(at) = pattern.downcast_ref::<P>() else { return Ok(None) };
-        let Some(looked_up) = LookedUp::new(y.sparse(), at.any(), fill)? else { return Ok(None) };
+        let Some(looked_up) = BroadcastLookup::new(y.sparse(), at.any(), fill)? else { return Ok(None) };
         let piece = move |entries, stencil: &mut Option<ErasedValue>| looked_up.piece(entries, stencil);
         Ok(Some(Box::new(Faces::<P, T>(Box::new(piece), PhantomData))))
     }
@@ -354,15 +354,15 @@ impl<P: Pattern, T: Element> Chunked for Faces<'_, P, T> {
 }
 
 /// The elements of a broadcast tensor at the entries of a pattern.
-struct LookedUp<'a, T> {
+struct BroadcastLookup<'a, T> {
     values: &'a [T],
-    beside: BroadcastMatch<'a>,
+    broadcast: BroadcastMatch<'a>,
     like: &'a AnyPattern,
     fill: T,
     has_unstored: bool,
 }
 
-impl<'a, T: Element> LookedUp<'a, T> {
+impl<'a, T: Element> BroadcastLookup<'a, T> {
     /// Returns `None` if either tensor is a chunk of another tensor. Such tensors are combined by the patterns of the
     /// entire tensors.
     fn new(y: SparseRef<'a, T>, at: &'a AnyPattern, fill: T) -> Result<Option<Self>> {
@@ -370,8 +370,8 @@ impl<'a, T: Element> LookedUp<'a, T> {
             return Ok(None);
         }
         let has_unstored = at.shape().wide_size() > at.nnz() as u128;
-        let beside = BroadcastMatch::new(y.pattern(), at)?;
-        Ok(Some(LookedUp { values: y.values(), beside, like: at, fill, has_unstored }))
+        let broadcast = BroadcastMatch::new(y.pattern(), at)?;
+        Ok(Some(BroadcastLookup { values: y.values(), broadcast, like: at, fill, has_unstored }))
     }
 
     fn piece(&self, entries: Range<usize>, stencil: &mut Option<ErasedValue>) -> Result<Erased<T>> {
@@ -379,7 +379,7 @@ impl<'a, T: Element> LookedUp<'a, T> {
         let mut numbers = [0; BLOCK];
         for (slots, start) in values.chunks_mut(BLOCK).zip(entries.clone().step_by(BLOCK)) {
             let numbers = &mut numbers[..slots.len()];
-            self.beside.number(start, numbers);
+            self.broadcast.number(start, numbers);
             slots.iter_mut().zip(numbers).for_each(|(slot, number)| *slot = self.values[*number]);
         }
         let pattern = on_stencil(self.like, entries.len(), self.has_unstored, stencil)?;

@@ -52,15 +52,15 @@ impl<T: Element> ErasedOperand<'_, T> {
 
     /// Returns the elements of `other`, broadcast to the shape of this operand: at its entries, or everywhere if it is
     /// an array. Repeated elements are looked up at the entries.
-    pub(super) fn elements_beside<U: Element>(&self, other: &ErasedOperand<'_, U>, shape: &Shape) -> Result<Vec<U>> {
+    pub(super) fn elements_at_result<U: Element>(&self, other: &ErasedOperand<'_, U>, shape: &Shape) -> Result<Vec<U>> {
         match self {
-            ErasedOperand::Sparse(x) => other.beside_entries(x.sparse().pattern(), shape),
+            ErasedOperand::Sparse(x) => other.at_result_entries(x.sparse().pattern(), shape),
             ErasedOperand::Array(_) => self.elements_of(&other.in_shape(shape)?),
         }
     }
 
     /// Returns the elements at the entries of a pattern whose shape this operand is broadcast to.
-    pub(super) fn beside_entries(&self, pattern: &AnyPattern, shape: &Shape) -> Result<Vec<T>> {
+    pub(super) fn at_result_entries(&self, pattern: &AnyPattern, shape: &Shape) -> Result<Vec<T>> {
         let added = shape.rank() - self.lengths().len();
         let with_rank: Shape = std::iter::repeat_n(1, added).chain(self.lengths().iter().copied()).collect();
         let repeated: Vec<usize> = (0..shape.rank()).filter(|&axis| with_rank[axis] != shape[axis]).collect();

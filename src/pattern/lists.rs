@@ -180,7 +180,7 @@ impl CoordLists {
 
     /// Removes all other entries from `from` on, on one axis.
     #[cfg(feature = "parquet")]
-    pub(crate) fn keep_on(&mut self, axis: usize, from: usize, kept: &Range<usize>) {
+    pub(crate) fn retain_range(&mut self, axis: usize, from: usize, kept: &Range<usize>) {
         by_lists!(self, own => {
             own[axis].truncate(from + kept.end);
             own[axis].drain(from..from + kept.start);

@@ -68,7 +68,7 @@ impl KeptCoords {
 }
 
 /// Returns the pattern of the output elements; if plans are kept, it is the same pattern each time.
-pub(crate) fn kept_cells(entries: &AnyPattern, reduction: &Reduction, cells: AnyPattern) -> Result<AnyPattern> {
+pub(crate) fn kept_outputs(entries: &AnyPattern, reduction: &Reduction, cells: AnyPattern) -> Result<AnyPattern> {
     if entries.memo().is_none() {
         return Ok(cells);
     }
@@ -100,7 +100,7 @@ impl ReductionPlan {
             return of();
         }
         let cells = planned(entries, || ("groups", reduction.clone()), of)?;
-        let pattern = kept_cells(entries, reduction, cells.pattern.clone())?;
+        let pattern = kept_outputs(entries, reduction, cells.pattern.clone())?;
         Ok(ReductionPlan { pattern, groups: Arc::clone(&cells.groups) })
     }
 

@@ -65,7 +65,7 @@ fn common_width(xs: &[&AnyPattern], shape: &Shape) -> Width {
 
 /// Concatenates coordinates; each list is shifted by its number of preceding positions.
 fn all_coords<I: Index>(own: &[&[I]], before: Option<Few<usize>>) -> Allocated<Vec<I>> {
-    let Some(before) = before else { return behind_each_other(own) };
+    let Some(before) = before else { return concatenate(own) };
     let further = |run: usize| {
         let before = before[run];
         (own[run], move |coord: I| I::from_usize(coord.to_usize() + before))
@@ -74,7 +74,7 @@ fn all_coords<I: Index>(own: &[&[I]], before: Option<Few<usize>>) -> Allocated<V
 }
 
 /// Concatenates lists.
-pub(crate) fn behind_each_other<T: Plain>(lists: &[&[T]]) -> Allocated<Vec<T>> {
+pub(crate) fn concatenate<T: Plain>(lists: &[&[T]]) -> Allocated<Vec<T>> {
     map_runs(&ends_of(lists), |run| (lists[run], |item| item))
 }
 

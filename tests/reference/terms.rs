@@ -278,14 +278,14 @@ pub fn contracted_but<T: Multiplies>(
     factors: &[&Dense<T>],
     axes: &[usize],
     into: &[usize],
-    is_left_out: impl Fn(&Vec<usize>, usize) -> bool,
+    is_skipped: impl Fn(&Vec<usize>, usize) -> bool,
 ) -> Option<Dense<T>> {
     let width = factors[0].shape[1];
     let mut shape: Vec<usize> = into.iter().map(|&axis| x.shape[axis]).collect();
     shape.push(width);
     let mut sums = vec![T::nothing(); size(&shape)];
     for at in (0..size(&x.shape)).map(|position| unravel(position as u128, &x.shape)) {
-        for r in (0..width).filter(|&r| !is_left_out(&at, r)) {
+        for r in (0..width).filter(|&r| !is_skipped(&at, r)) {
             let row = factors.iter().zip(axes).map(|(factor, &axis)| factor.get(&[at[axis], r]));
             let factors: Vec<T> = [x.get(&at)].into_iter().chain(row).collect();
             let cell: Vec<usize> = into.iter().map(|&axis| at[axis]).chain([r]).collect();

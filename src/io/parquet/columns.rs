@@ -70,7 +70,7 @@ pub(crate) struct Columns<'a> {
     pub(super) columns: Vec<Box<dyn ColumnBits + 'a>>,
     pub(super) rows: usize,
     /// True if some position is unstored, so that this fill is the fill of the complete tensor.
-    pub(crate) tells_fill: bool,
+    pub(crate) has_fill: bool,
 }
 
 impl<'a> Columns<'a> {
@@ -90,7 +90,7 @@ impl<'a> Columns<'a> {
         );
         let (shape, fill) = (x.shape().clone(), Some(fill_bytes(x.fill())));
         let described = Description { shape, dtype: Some(T::DTYPE), fill, extent: Some(Extent::default()) };
-        Ok(Columns { described, columns, rows: x.nnz(), tells_fill: true })
+        Ok(Columns { described, columns, rows: x.nnz(), has_fill: true })
     }
 
     /// Returns the columns as a chunk of a tensor of this shape; `start` is the first position of the chunk on axis 0.

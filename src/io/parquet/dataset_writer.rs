@@ -179,7 +179,7 @@ impl DatasetWriter {
         }
         let ends = columns.ends()?;
         self.accept(columns, &ends)?;
-        let settled = if columns.tells_fill { self.settle(columns.described.fill.clone()) } else { Ok(()) };
+        let settled = if columns.has_fill { self.settle(columns.described.fill.clone()) } else { Ok(()) };
         let written = settled.and_then(|()| self.write(columns));
         self.is_broken = written.is_err();
         self.last = ends.map(|(_, last)| last).or(self.last.take());
@@ -199,7 +199,7 @@ impl DatasetWriter {
         {
             return Err(Error::TypesDiffer { operation: "pieces", left: left.name(), right: right.name() });
         }
-        if self.is_settled && columns.tells_fill && recorded.fill != new.fill {
+        if self.is_settled && columns.has_fill && recorded.fill != new.fill {
             let [expected, found] = [&*recorded, new].map(Description::fill_text);
             return Err(Error::FillsDiffer { tensor: 1, expected, found });
         }

@@ -90,7 +90,7 @@ impl<'s> EntryBuffer<'s> {
     /// of the kept entries among the rows read from this row group.
     pub(super) fn keep_first_axis(&mut self) -> Option<Range<usize>> {
         let places = self.coords.inside(0, self.count, self.first_axis.as_ref()?);
-        self.coords.keep_on(0, self.count, &places);
+        self.coords.retain_range(0, self.count, &places);
         Some(places)
     }
 

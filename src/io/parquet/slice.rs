@@ -134,7 +134,7 @@ pub(super) fn within<T: FileElement>(
 
 /// Removes all other entries.
 pub(super) fn keep<T>(kept: Range<usize>, coords: &mut CoordLists, values: &mut Vec<T>) {
-    (0..coords.rank()).for_each(|axis| coords.keep_on(axis, 0, &kept));
+    (0..coords.rank()).for_each(|axis| coords.retain_range(axis, 0, &kept));
     values.truncate(kept.end);
     values.drain(..kept.start);
 }

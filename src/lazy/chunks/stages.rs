@@ -110,12 +110,12 @@ impl Run<'_> {
 
     /// Computes a reduction from chunks of its operand.
     fn folded(&self, node: &Node, stage: &Stage) -> Result<ErasedValue> {
-        let (found, fill) = self.folded_beside(node, stage, None)?;
+        let (found, fill) = self.folded_with_fill(node, stage, None)?;
         match fill {
             // If the first chunks store every position, only later chunks know the fill of unstored positions.
             Some(fill) => {
                 drop(found);
-                self.folded_beside(node, stage, Some(fill))?.0
+                self.folded_with_fill(node, stage, Some(fill))?.0
             }
             None => found,
         }
@@ -125,7 +125,7 @@ impl Run<'_> {
     /// element is used.
     ///
     /// Also returns the fill of unstored positions, if this fill is different.
-    fn folded_beside(
+    fn folded_with_fill(
         &self,
         node: &Node,
         stage: &Stage,

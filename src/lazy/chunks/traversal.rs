@@ -9,7 +9,7 @@ use super::limits::{INPUT, MIN_READ, RESULT, excess};
 use super::run::Run;
 use crate::base::alloc;
 use crate::base::error::{Error, Result};
-use crate::base::recycle::Spares;
+use crate::base::recycle::ChunkBuffers;
 use crate::base::threads;
 use crate::lazy::input_ranges::InputRange;
 use crate::lazy::node::ErasedValue;
@@ -56,7 +56,7 @@ pub(super) struct Traversal<'s> {
     /// The error that follows the computed chunks and the remaining ranges.
     failed: Option<Error>,
     /// The arrays of finished chunks, for reuse.
-    spares: Arc<Spares>,
+    chunk_buffers: Arc<ChunkBuffers>,
     /// True if all bins are processed.
     is_done: bool,
 }
@@ -90,7 +90,7 @@ impl<'s> Traversal<'s> {
             grown: None,
             found: VecDeque::new(),
             failed: None,
-            spares: Arc::new(Spares::new(limit)),
+            chunk_buffers: Arc::new(ChunkBuffers::new(limit)),
             is_done: false,
         };
         stage.leaves.iter().try_for_each(|leaf| walk.weigh(leaf))?;
@@ -268,9 +268,9 @@ impl<'s> Traversal<'s> {
         if found.is_empty() {
             found = self.batch()?;
         }
-        let (kind, spares) = (self.run.plan.steps[self.stage.of].node.kind, Arc::clone(&self.spares));
+        let (kind, chunk_buffers) = (self.run.plan.steps[self.stage.of].node.kind, Arc::clone(&self.chunk_buffers));
         while !found.is_empty() {
-            let mut take = |value: ErasedValue| take(&value).map(|()| spares.within(|| recycle(kind, value)));
+            let mut take = |value: ErasedValue| take(&value).map(|()| chunk_buffers.within(|| recycle(kind, value)));
             let (next, taken) = threads::both(|| self.batch(), || found.into_iter().try_for_each(&mut take));
             taken?;
             found = next?;
@@ -330,7 +330,7 @@ impl<'s> Traversal<'s> {
     /// Computes the steps for a range, which is one of `works` ranges that are computed at once. The outer error is an
     /// error of reading.
     fn computed(&self, range: &Range<usize>, works: u64) -> Result<Result<Vec<ErasedValue>>> {
-        self.spares.within(|| {
+        self.chunk_buffers.within(|| {
             let slots = self.read(range)?;
             let leaves = slots.clone();
             let found = self.run.budget.bounded(RESULT, works, || self.stage.plan.run(slots));

@@ -75,7 +75,7 @@ impl Term {
         self.of(&op::dense)
     }
 
-    pub(super) fn beside(&self, op: &'static OpSpec, number: f64) -> Self {
+    pub(super) fn with_number(&self, op: &'static OpSpec, number: f64) -> Self {
         self.with(op, self.whole().and_then(|node| node.kind.element(number)).map(RuleArg::Plain))
     }
 
@@ -120,7 +120,7 @@ impl Add<f64> for Term {
     type Output = Self;
 
     fn add(self, number: f64) -> Self {
-        self.beside(&op::add, number)
+        self.with_number(&op::add, number)
     }
 }
 
@@ -128,7 +128,7 @@ impl Mul<f64> for Term {
     type Output = Self;
 
     fn mul(self, number: f64) -> Self {
-        self.beside(&op::mul, number)
+        self.with_number(&op::mul, number)
     }
 }
 

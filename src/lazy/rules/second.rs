@@ -203,8 +203,8 @@ impl ForwardStep<'_> {
             _ => {
                 let ones = graph.zeros(of) + 1.0;
                 let counts = graph.call(&op::sum, self.arguments(&op::sum, &[("x", ones.node?)]))?;
-                let counts = graph.term(&counts).beside(&op::sub, ddof);
-                let over = over.beside(&op::mul, scale).mul_nonzero(&counts.recip());
+                let counts = graph.term(&counts).with_number(&op::sub, ddof);
+                let over = over.with_number(&op::mul, scale).mul_nonzero(&counts.recip());
                 self.spread(of, &over)?.mul_nonzero(&deviations).done()
             }
         }

@@ -54,7 +54,7 @@ use crate::convert::{check_result, dense_bytes};
 use crate::element::{Element, Float};
 use crate::kernels::map::{Each, Function, Map, Overflow, multiply_by_slopes};
 use crate::ops::OpSpec;
-use crate::ops::operand::{ArrayMap, ErasedOperand, Operand, Sparse, all_cells, sealed};
+use crate::ops::operand::{ArrayMap, ErasedOperand, Operand, Sparse, all_elements, sealed};
 use crate::ops::reduce::check_upstream;
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
@@ -223,7 +223,7 @@ fn dense_slopes<T: Float, D: Dimension, G: Float>(
     let shape = Shape::from(x.shape());
     check_upstream(upstream, &shape)?;
     check_result::<G>(&shape, dense_bytes(&x))?;
-    let mut gradients = if x.is_empty() { Vec::new() } else { alloc::owned(all_cells(upstream)?)? };
+    let mut gradients = if x.is_empty() { Vec::new() } else { alloc::owned(all_elements(upstream)?)? };
     match x.as_slice() {
         Some(values) => multiply_by_slopes(values, &mut gradients, slope),
         None => multiply_by_slopes(&alloc::collect(x.iter().copied())?, &mut gradients, slope),

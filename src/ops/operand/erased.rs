@@ -310,7 +310,7 @@ impl<'a, T: Element> ErasedOperand<'a, T> {
     pub(in crate::ops) fn elements_of<U: Element>(&self, other: &ErasedOperand<'_, U>) -> Result<Vec<U>> {
         match self {
             ErasedOperand::Sparse(x) => other.at_entries(x.sparse().pattern()),
-            ErasedOperand::Array(_) => Ok(alloc::owned(all_cells(other)?)?),
+            ErasedOperand::Array(_) => Ok(alloc::owned(all_elements(other)?)?),
         }
     }
 
@@ -414,7 +414,7 @@ fn lookup<T: Element>(tensor: SparseRef<'_, T>, fill: T, entries: usize) -> Allo
 }
 
 /// Returns the elements at all positions, in row-major order. There are at most as many as in an existing array.
-pub(in crate::ops) fn all_cells<'a, T: Element>(x: &'a ErasedOperand<'_, T>) -> Allocated<Cow<'a, [T]>> {
+pub(in crate::ops) fn all_elements<'a, T: Element>(x: &'a ErasedOperand<'_, T>) -> Allocated<Cow<'a, [T]>> {
     match x.lookup(usize::MAX)? {
         Some(Lookup::Whole(elements)) => Ok(elements),
         _ => unreachable!("if there are at most as many cells as lookups, all cells are present"),

@@ -20,7 +20,7 @@ use crate::tensor::erased::Erased;
 #[cfg(feature = "lazy")]
 pub(crate) use erased::ValueStream;
 pub(crate) use erased::{DenseOperand, ErasedOperand, ErasedResult, SparseOperand};
-pub(in crate::ops) use erased::{all_cells, positions};
+pub(in crate::ops) use erased::{all_elements, positions};
 pub(in crate::ops) use sparse::Sparse;
 
 /// An operand of an operation: a sparse tensor, a stored view, or an `ndarray` array.

@@ -80,7 +80,7 @@ impl<T: Ring> Contracted<'_, T> {
 
     /// Returns the index of the upstream gradient if skipping its zeros makes a difference. It does if another item is
     /// not finite, or if a product of the others may be infinite.
-    fn upstream_beside_others(&self, factors: &[AxisFactor<'_, T>], counts_values: bool) -> Option<usize> {
+    fn checked_upstream(&self, factors: &[AxisFactor<'_, T>], counts_values: bool) -> Option<usize> {
         let is_finite = |upstream: usize| {
             let others = factors.iter().enumerate().filter(|(at, _)| *at != upstream).map(|(_, factor)| &*factor.items);
             let others: Vec<&[T]> = others.chain(counts_values.then_some(&*self.x.values)).collect();
@@ -109,7 +109,7 @@ impl<T: Ring> Contracted<'_, T> {
             unravel(at, &shape, &mut coords);
             Some(coords)
         };
-        let sums = match self.upstream_beside_others(factors, true) {
+        let sums = match self.checked_upstream(factors, true) {
             Some(upstream) => sums_without_zeros(&walk, Upstream::Factor(upstream)),
             None => sums_of_rows(&walk),
         };
@@ -188,7 +188,7 @@ impl<T: Ring> Contracted<'_, T> {
         let numbers = self.numbers(factors);
         let listed = self.with_numbers(factors, &numbers);
         let count = self.x.values.len();
-        let found = match self.upstream_beside_others(factors, false) {
+        let found = match self.checked_upstream(factors, false) {
             Some(upstream) => dots_without_zeros(count, &listed, upstream),
             None => dots(count, &listed),
         };

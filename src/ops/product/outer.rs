@@ -15,7 +15,7 @@ use crate::kernels::pairs::{of_left, of_right, products};
 use crate::kernels::sort;
 use crate::kernels::zip::all_finite;
 use crate::ops::op;
-use crate::ops::operand::{ErasedOperand, ErasedResult, Operand, SparseOperand, all_cells};
+use crate::ops::operand::{ErasedOperand, ErasedResult, Operand, SparseOperand, all_elements};
 use crate::ops::reduce::check_upstream;
 use crate::pattern::{AnyPattern, AxisCoords, Format, by_slices, by_width};
 use crate::tensor::Tensor;
@@ -222,7 +222,7 @@ fn dense_backward<T: Float>(
     let (shape, lengths) = form.shapes(x.shape(), y.shape())?;
     check_upstream(upstream, &shape)?;
     check_result::<T>(&shape, dense_bytes(&x).saturating_add(dense_bytes(&y)))?;
-    let cells = all_cells(upstream)?;
+    let cells = all_elements(upstream)?;
     let numbers = numbers_of_arrays(&shape, &lengths, form)?;
     let gradients = alloc::collect(cells.iter().copied())?;
     let (left, right) = (Listed::of_array(&x)?, Listed::of_array(&y)?);
@@ -235,7 +235,7 @@ pub(crate) fn pairs<X: Operand<Elem: Ring>>(x: &X, y: &X, form: Pairs) -> Result
     X::restore(match (&x.erased(), &y.erased()) {
         (ErasedOperand::Array(x), ErasedOperand::Array(y)) => dense(x.array.view(), y.array.view(), form)?.into(),
         (x, y) => {
-            let (left, right) = (stored_beside(x, y)?, stored_beside(y, x)?);
+            let (left, right) = (broadcast_stored(x, y)?, broadcast_stored(y, x)?);
             sparse((left.sparse(), left.implicit()), (right.sparse(), right.implicit()), form)?.into()
         }
     })
@@ -256,7 +256,7 @@ fn pairs_backward<X: Operand<Elem: Float>, U: Operand<Elem = X::Elem>>(
             (dx.into(), dy.into())
         }
         (x, y) => {
-            let (left, right) = (stored_beside(x, y)?, stored_beside(y, x)?);
+            let (left, right) = (broadcast_stored(x, y)?, broadcast_stored(y, x)?);
             let (left, right) = ((left.sparse(), left.implicit()), (right.sparse(), right.implicit()));
             let (dx, dy) = sparse_backward(left, right, form, upstream)?;
             (in_kind_of(x, dx)?, in_kind_of(y, dy)?)
@@ -266,7 +266,7 @@ fn pairs_backward<X: Operand<Elem: Float>, U: Operand<Elem = X::Elem>>(
 }
 
 /// Returns an operand of a product whose result stores every element of an array with each entry of `other`.
-fn stored_beside<'a, T: Element>(
+fn broadcast_stored<'a, T: Element>(
     x: &'a ErasedOperand<'_, T>,
     other: &ErasedOperand<'_, T>,
 ) -> Result<SparseOperand<'a, T>> {

@@ -17,7 +17,7 @@ use crate::convert::{check_result, dense_array};
 use crate::element::{DType, Element, Float, Number, Ring};
 use crate::kernels::zip::all_finite;
 use crate::ops::op;
-use crate::ops::operand::{ErasedOperand, ErasedResult, all_cells};
+use crate::ops::operand::{ErasedOperand, ErasedResult, all_elements};
 use crate::ops::reduce;
 use crate::pattern::{AnyPattern, CooPattern, Format, of_width};
 use crate::tensor::Tensor;
@@ -227,7 +227,7 @@ impl<T: Float> Whole<T> {
     pub(super) fn gradient_at(&self, upstream: &ErasedOperand<'_, T>) -> Result<Self> {
         Ok(match self {
             Whole::Entries(x) => self.with_values(upstream.at_entries(x.pattern())?),
-            Whole::Array(_) => self.with_values(alloc::collect(all_cells(upstream)?.iter().copied())?),
+            Whole::Array(_) => self.with_values(alloc::collect(all_elements(upstream)?.iter().copied())?),
         })
     }
 

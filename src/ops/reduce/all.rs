@@ -11,7 +11,7 @@ use crate::kernels::fold::Fold;
 use crate::kernels::group::Unstored;
 use crate::kernels::kept_axes::KeptAxes;
 use crate::kernels::op::{Op, Outcome};
-use crate::kernels::output_bitmap::StoredCells;
+use crate::kernels::output_bitmap::StoredOutputs;
 use crate::kernels::scatter::{Cell, scatter_states};
 use crate::ops::op;
 use crate::ops::operand::Operand;
@@ -64,7 +64,7 @@ impl<T: Element> Fold<T> for All {
         kept: &KeptAxes<'_>,
         values: &[T],
         unstored: &Unstored<T>,
-    ) -> Allocated<Option<StoredCells<bool>>> {
+    ) -> Allocated<Option<StoredOutputs<bool>>> {
         let add = |all: &mut bool, value: T| {
             *all &= value.is_truthy();
             true

@@ -12,7 +12,7 @@ use crate::kernels::group::Unstored;
 use crate::kernels::kept_axes::KeptAxes;
 use crate::kernels::merge::any_merged;
 use crate::kernels::op::{Op, Outcome, Outcomes};
-use crate::kernels::output_bitmap::{CellMap, StoredCells};
+use crate::kernels::output_bitmap::{CellMap, StoredOutputs};
 use crate::kernels::runs::any_of_runs;
 use crate::ops::op;
 use crate::ops::operand::Operand;
@@ -72,7 +72,7 @@ impl<T: Element> Fold<T> for Any {
         kept: &KeptAxes<'_>,
         values: &[T],
         unstored: &Unstored<T>,
-    ) -> Allocated<Option<StoredCells<bool>>> {
+    ) -> Allocated<Option<StoredOutputs<bool>>> {
         if unstored.fill.is_some_and(T::is_truthy) {
             return Ok(None);
         }
@@ -81,14 +81,14 @@ impl<T: Element> Fold<T> for Any {
 }
 
 /// Returns the output elements that some of `count` entries belong to, and whether any of these entries is truthy.
-fn any_of_cells(kept: &KeptAxes<'_>, count: usize, truths: &dyn NonzeroBits) -> Allocated<StoredCells<bool>> {
+fn any_of_cells(kept: &KeptAxes<'_>, count: usize, truths: &dyn NonzeroBits) -> Allocated<StoredOutputs<bool>> {
     if kept.lead {
         any_of_runs(&kept.coords, count, truths)
     } else if CellMap::pays(kept.cells(), count) {
-        CellMap::of_truths(kept, count, truths)?.into_cells(kept.lengths, kept.coords.width())
+        CellMap::of_truths(kept, count, truths)?.into_outputs(kept.lengths, kept.coords.width())
     } else {
         let (coords, results) = any_merged(&kept.coords, count, truths)?;
-        Ok(StoredCells { coords, results })
+        Ok(StoredOutputs { coords, results })
     }
 }
 

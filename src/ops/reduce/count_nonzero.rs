@@ -9,7 +9,7 @@ use crate::kernels::fold::Fold;
 use crate::kernels::group::Unstored;
 use crate::kernels::kept_axes::KeptAxes;
 use crate::kernels::op::{GroupError, Op, Outcome};
-use crate::kernels::output_bitmap::StoredCells;
+use crate::kernels::output_bitmap::StoredOutputs;
 use crate::kernels::scatter::{Cell, scatter_states};
 use crate::ops::op;
 use crate::ops::operand::Operand;
@@ -59,7 +59,7 @@ impl<T: Element> Fold<T> for CountNonzero {
         kept: &KeptAxes<'_>,
         values: &[T],
         unstored: &Unstored<T>,
-    ) -> Allocated<Option<StoredCells<u64>>> {
+    ) -> Allocated<Option<StoredOutputs<u64>>> {
         let add = |count: &mut usize, value: T| {
             *count += usize::from(value.is_truthy());
             true

@@ -25,7 +25,7 @@ use crate::kernels::holistic::{
 };
 use crate::kernels::op::Outcomes;
 use crate::kernels::spread::without_signs;
-use crate::ops::operand::{ErasedOperand, all_cells};
+use crate::ops::operand::{ErasedOperand, all_elements};
 use crate::plan::reduction::Reduction;
 
 /// Computes a fold over some axes.
@@ -118,7 +118,7 @@ fn reduce_lanes<T: Element, H: Holistic<T>>(
     reduction: &Reduction,
 ) -> Result<ArrayD<H::Out>> {
     check_lane(x, reduction)?;
-    let order = if op.looks_at_positions() { Order::RowMajor } else { Order::Any };
+    let order = if op.needs_positions() { Order::RowMajor } else { Order::Any };
     if op.numbers_positions() {
         check_countable(op.name(), reduction)?;
     }
@@ -187,14 +187,14 @@ pub(crate) fn gradient<T: Element, G: Element, H: Gradient<T, G>>(
     if reduction.extent() == 1 && reduction.grouping().is_none() {
         // Each element is a group of its own. The findings of such groups are not kept, because they are larger than
         // small elements and gradients.
-        let gradients = alloc::owned(all_cells(upstream)?)?;
+        let gradients = alloc::owned(all_elements(upstream)?)?;
         let shared = share_singly(op, &mut next_of(x.iter().copied()), gradients)
             .map_err(|failure| rejection(op.name(), failure.fault, &reduction, None))?;
         return Ok(dense_array(&shape, shared));
     }
     let found = reduce_lanes(x, op, &reduction)?;
     let found = found.as_slice().expect("a new array lies in order");
-    let gradients = all_cells(upstream)?;
+    let gradients = all_elements(upstream)?;
     let in_group =
         |cell: usize, within| GradientInputs::InGroup { found: &found[cell], gradient: gradients[cell], within };
     if reduction.grouping().is_some() {
@@ -253,12 +253,12 @@ pub(crate) fn group_gradient<T: Element, G: Element, A: GroupGradient<T, G>>(
         return Ok(dense_array(&shape, Vec::new()));
     }
     if reduction.grouping().is_some() {
-        return group_gradient_by_labels(x.view(), op, &reduction, &all_cells(upstream)?);
+        return group_gradient_by_labels(x.view(), op, &reduction, &all_elements(upstream)?);
     }
     let lanes_last = [reduction.kept(), reduction.reduced()].concat();
     let lanes = x.view().permuted_axes(&lanes_last[..]);
     let values = alloc::collect(lanes.iter().copied())?;
-    let received = lane_gradients(op, &values, &all_cells(upstream)?, reduction.extent() as usize)
+    let received = lane_gradients(op, &values, &all_elements(upstream)?, reduction.extent() as usize)
         .map_err(|failure| error_at(op.name(), failure, &reduction, reduction.kept_lengths()))?;
     let mut places = vec![0; lanes_last.len()];
     lanes_last.iter().enumerate().for_each(|(place, &axis)| places[axis] = place);
@@ -299,7 +299,7 @@ pub(crate) fn spread<T: Element, G: Element>(
     if x.is_empty() {
         return Ok(dense_array(&shape, Vec::new()));
     }
-    let gradients = without_signs(alloc::owned(all_cells(upstream)?)?);
+    let gradients = without_signs(alloc::owned(all_elements(upstream)?)?);
     if reduction.grouping().is_some() {
         return labelled_gradients(x.view(), &reduction, &mut |_, item, cell, _| *item = gradients[cell]);
     }

@@ -97,7 +97,7 @@ impl<'a, U: Copy + Debug> Fill<'a, U> {
     /// too, unless unstored positions have the same result for every label.
     pub(super) fn complete(self, pattern: AnyPattern, values: Vec<U>, unseen: U) -> Result<Erased<U>> {
         let unused = self.unused()?;
-        let fill = self.beside(&pattern, unseen)?;
+        let fill = self.fill_for(&pattern, unseen)?;
         let Some((labels, nothing)) = unused else { return Ok(Tensor::assemble(pattern, values, fill)) };
         let (pattern, order) = with_labels(&pattern, self.reduction, &labels, size_of::<U>())?;
         let stored = values.len();
@@ -121,7 +121,7 @@ impl<'a, U: Copy + Debug> Fill<'a, U> {
     /// Returns the fill for the unstored output elements. If no output element holds the fill, it is the value that one
     /// would hold. This gives a chunk of a tensor the fill of the whole tensor. It is `unseen` if this value does not
     /// exist.
-    fn beside(&self, stored: &AnyPattern, unseen: U) -> Result<U> {
+    fn fill_for(&self, stored: &AnyPattern, unseen: U) -> Result<U> {
         if let Some(extents) = self.extents {
             return Ok(self.of_labels(extents, stored)?.or_else(|| self.of_all(extents)).unwrap_or(unseen));
         }

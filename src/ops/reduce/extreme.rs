@@ -14,7 +14,7 @@ use crate::kernels::holistic::{Gradient, Group, Holistic};
 use crate::kernels::kept_axes::KeptAxes;
 use crate::kernels::op::{GroupError, Op, Outcome};
 use crate::kernels::order_key::{key_of, of_key};
-use crate::kernels::output_bitmap::StoredCells;
+use crate::kernels::output_bitmap::StoredOutputs;
 use crate::kernels::scatter::{Cell, scatter_states};
 use crate::ops::op;
 use crate::ops::operand::Operand;
@@ -88,7 +88,7 @@ impl<T: Real, const IS_MAX: bool, const SKIPS_NAN: bool> Fold<T> for Extreme<IS_
         kept: &KeptAxes<'_>,
         values: &[T],
         unstored: &Unstored<T>,
-    ) -> Allocated<Option<StoredCells<T>>> {
+    ) -> Allocated<Option<StoredOutputs<T>>> {
         let add = |key: &mut i64, value| {
             *key = (*key).max(key_of::<IS_MAX, SKIPS_NAN, T>(value));
             true
@@ -131,7 +131,7 @@ impl<T: Real> Holistic<T> for ExtremeGradient {
     type Out = (T, u128);
     type Scratch = ();
 
-    fn looks_at_positions(&self) -> bool {
+    fn needs_positions(&self) -> bool {
         false
     }
 

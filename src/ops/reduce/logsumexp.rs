@@ -115,7 +115,7 @@ impl<T: Float> Holistic<T> for LogSumExp {
     type Out = T;
     type Scratch = ();
 
-    fn looks_at_positions(&self) -> bool {
+    fn needs_positions(&self) -> bool {
         false
     }
 
@@ -144,7 +144,7 @@ impl<T: Float> Holistic<T> for Weights {
     type Out = Exponentials;
     type Scratch = ();
 
-    fn looks_at_positions(&self) -> bool {
+    fn needs_positions(&self) -> bool {
         false
     }
 

@@ -113,7 +113,7 @@ impl<T: Real> Holistic<T> for MedianAndPosition {
     type Out = (T::Median, u64);
     type Scratch = FilterBuffer<T>;
 
-    fn looks_at_positions(&self) -> bool {
+    fn needs_positions(&self) -> bool {
         true
     }
 

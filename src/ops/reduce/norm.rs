@@ -201,7 +201,7 @@ impl<T: Float> Holistic<T> for NormGradient {
     type Out = (f64, u128);
     type Scratch = ();
 
-    fn looks_at_positions(&self) -> bool {
+    fn needs_positions(&self) -> bool {
         false
     }
 

@@ -38,7 +38,7 @@ impl<T: Real> Holistic<T> for ExtremePosition {
     type Out = u64;
     type Scratch = ();
 
-    fn looks_at_positions(&self) -> bool {
+    fn needs_positions(&self) -> bool {
         true
     }
 

@@ -41,7 +41,7 @@ impl<T: Ring> Holistic<T> for Prod {
     type Out = T::Sum;
     type Scratch = ProductTree<T::Factor>;
 
-    fn looks_at_positions(&self) -> bool {
+    fn needs_positions(&self) -> bool {
         true
     }
 

@@ -124,7 +124,7 @@ impl<T: Real> Holistic<T> for QuantileRanks {
     type Out = T::Median;
     type Scratch = FilterBuffer<T>;
 
-    fn looks_at_positions(&self) -> bool {
+    fn needs_positions(&self) -> bool {
         false
     }
 
@@ -173,7 +173,7 @@ impl<T: Real> Holistic<T> for QuantileGradient {
     type Out = RankWeights<T>;
     type Scratch = FilterBuffer<T>;
 
-    fn looks_at_positions(&self) -> bool {
+    fn needs_positions(&self) -> bool {
         self.0.rule == MedianGradient::First
     }
 

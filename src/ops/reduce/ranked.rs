@@ -23,7 +23,7 @@ use crate::kernels::group::{Groups, Unstored};
 use crate::kernels::holistic::Group;
 use crate::kernels::ranked::{self, Direction, NOTHING, Ranked, UNSTORED};
 use crate::kernels::sort;
-use crate::ops::operand::{ErasedOperand, ErasedResult, Operand, all_cells};
+use crate::ops::operand::{ErasedOperand, ErasedResult, Operand, all_elements};
 use crate::pattern::{AnyPattern, AxisCoords, by_slices, of_width};
 use crate::plan::group::ReductionPlan;
 use crate::plan::reduction::Reduction;
@@ -40,7 +40,7 @@ pub(crate) struct Ranking {
     /// The shape of the result.
     shape: Shape,
     /// True if positions are requested, which unstored positions do not have.
-    asks_positions: bool,
+    needs_positions: bool,
 }
 
 impl Ranking {
@@ -49,14 +49,14 @@ impl Ranking {
         name: &'static str,
         lengths: &[usize],
         (axis, count): (impl Position, Option<usize>),
-        asks_positions: bool,
+        needs_positions: bool,
     ) -> Result<Self> {
         let axis = normalize_axis(axis.to_i128(), lengths.len())?;
         let direction = if count.is_some() { Direction::Descending } else { Direction::Ascending };
         let count = count.unwrap_or(lengths[axis]);
         let mut shape = lengths.to_vec();
         shape[axis] = count;
-        Ok(Ranking { name, axis, count, direction, shape: shape.into(), asks_positions })
+        Ok(Ranking { name, axis, count, direction, shape: shape.into(), needs_positions })
     }
 
     /// Rejects more ranks than elements, if the type does not have a value for missing elements.
@@ -112,12 +112,12 @@ fn sparse<T: Real, U: Plain>(
     ranking: &Ranking,
     of: impl Fn(Option<(T, u64)>) -> U + Sync + Send,
 ) -> Result<Erased<U>> {
-    if ranking.asks_positions && x.fill.is_some() {
+    if ranking.needs_positions && x.fill.is_some() {
         let why = "only stored entries can be ranked; call it on x.stored()".into();
         return Err(Error::Argument { operation: ranking.name, why });
     }
     let (fill, ranks) = (fill(x, own, ranking)?, Ranks::of(x, ranking)?);
-    let position = |entry| match ranking.asks_positions {
+    let position = |entry| match ranking.needs_positions {
         true => x.pattern.coord(entry, ranking.axis) as u64,
         false => u64::MAX,
     };
@@ -334,7 +334,7 @@ fn dense_backward<T: Real, G: Element>(
     check_result::<G>(&shape, dense_bytes(&x))?;
     check_result::<G>(&ranking.shape, dense_bytes(&x))?;
     let elements = lanes(&x, ranking.axis)?;
-    let gradients = dense_array(&ranking.shape, alloc::owned(all_cells(upstream)?)?);
+    let gradients = dense_array(&ranking.shape, alloc::owned(all_elements(upstream)?)?);
     let view = gradients.view();
     let gradients = lanes(&view, ranking.axis)?;
     let mut received: Vec<G> = alloc::zeros(elements.len())?;

@@ -19,11 +19,11 @@ use crate::kernels::holistic::{
 use crate::kernels::kept_axes::KeptAxes;
 use crate::kernels::lanes::spread as spread_lanes;
 use crate::kernels::op::{FailedGroup, Outcomes};
-use crate::kernels::output_bitmap::StoredCells;
+use crate::kernels::output_bitmap::StoredOutputs;
 use crate::kernels::spread::{spread_looked_up, spread_to_entries};
 use crate::ops::operand::ErasedOperand;
 use crate::pattern::{AnyPattern, slices};
-use crate::plan::group::{GroupRule, KeptCoords, ReductionPlan, kept_cells, of_coords, of_lanes, position_in_group};
+use crate::plan::group::{GroupRule, KeptCoords, ReductionPlan, kept_outputs, of_coords, of_lanes, position_in_group};
 use crate::plan::reduction::Reduction;
 use crate::tensor::Tensor;
 use crate::tensor::erased::Erased;
@@ -48,7 +48,7 @@ pub(super) fn fold<T: Element, F: Fold<T>>(
         GroupRule::new(x.pattern, reduction)?
     };
     if let Some((pattern, values)) = fold_faster(x, op, reduction, unstored, &group_rule)? {
-        return Ok((kept_cells(x.pattern, reduction, pattern)?, values));
+        return Ok((kept_outputs(x.pattern, reduction, pattern)?, values));
     }
     let ReductionPlan { pattern, groups } = match x.pattern.memo() {
         Some(_) => ReductionPlan::new(x.pattern, reduction)?,
@@ -84,7 +84,7 @@ fn fold_faster<T: Element, F: Fold<T>>(
     let inner = || reduction.place_of_labels().map_or(1, |place| capped_product(&lengths[place + 1..]));
     let extents = extents.map(|extents| (extents, inner()));
     let kept = KeptAxes { coords, lengths, lead, in_runs, extents };
-    let Some(StoredCells { coords, results }) = op.by_coords(&kept, x.values, unstored)? else { return Ok(None) };
+    let Some(StoredOutputs { coords, results }) = op.by_coords(&kept, x.values, unstored)? else { return Ok(None) };
     Ok(Some((of_coords(x.pattern, reduction, coords, results.len())?, results)))
 }
 

@@ -11,7 +11,7 @@ use crate::kernels::group::Unstored;
 use crate::kernels::holistic::{Group, Holistic};
 use crate::kernels::op::Op;
 use crate::kernels::partial::state_of;
-use crate::kernels::scatter_fold::fold_cells;
+use crate::kernels::scatter_fold::fold_outputs;
 use crate::kernels::stream::{States, ValueSource, fold_of_chunks, fold_streamed, reduce_of_chunks};
 use crate::ops::operand::ValueStream;
 use crate::pattern::AnyPattern;
@@ -56,7 +56,7 @@ fn of_pieces<T: Element, F: Fold<T>>(
 ) -> Result<(AnyPattern, Vec<F::Out>)> {
     let ReductionPlan { pattern, groups } = match source.is_streamed() {
         true if saturating_product(reduction.kept_lengths()) != 1 => {
-            return of_cells(x, source, op, reduction, unstored);
+            return stream_outputs(x, source, op, reduction, unstored);
         }
         // The only entry represents the only output element, for any kept axes.
         true => ReductionPlan::new(x.pattern, reduction)?,
@@ -72,7 +72,7 @@ fn of_pieces<T: Element, F: Fold<T>>(
 }
 
 /// Returns the output elements of values in any order, and the results of a fold there.
-fn of_cells<T: Element, F: Fold<T>>(
+fn stream_outputs<T: Element, F: Fold<T>>(
     x: &Entries<'_, T>,
     source: &dyn ValueSource<T>,
     op: F,
@@ -80,7 +80,7 @@ fn of_cells<T: Element, F: Fold<T>>(
     unstored: &Unstored<T>,
 ) -> Result<(AnyPattern, Vec<F::Out>)> {
     let lengths = reduction.kept_lengths();
-    let found = fold_cells(op, (reduction.kept(), lengths), source, unstored)
+    let found = fold_outputs(op, (reduction.kept(), lengths), source, unstored)
         .map_err(|failure| error_at(op.name(), failure, reduction, lengths))?;
     let (cells, values) = found.ok_or_else(|| without_chunks(op))?;
     Ok((of_numbers(x.pattern, reduction, &cells)?, values))

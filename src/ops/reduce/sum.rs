@@ -90,7 +90,7 @@ impl<T: Element> Holistic<T> for SumGradient {
     type Out = u128;
     type Scratch = ();
 
-    fn looks_at_positions(&self) -> bool {
+    fn needs_positions(&self) -> bool {
         false
     }
 

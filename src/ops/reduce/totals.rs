@@ -10,7 +10,7 @@ use crate::kernels::fold::{Fold, fold_lanes, unstored_state};
 use crate::kernels::group::Unstored;
 use crate::kernels::kept_axes::KeptAxes;
 use crate::kernels::op::{GroupError, Op, Outcome, Outcomes};
-use crate::kernels::output_bitmap::StoredCells;
+use crate::kernels::output_bitmap::StoredOutputs;
 use crate::kernels::scatter::{Cell, scatter};
 use crate::kernels::scatter_slices;
 use crate::kernels::short_lanes;
@@ -182,7 +182,7 @@ impl<T: Ring, F: Finish<T>> Fold<T> for Totals<F> {
         kept: &KeptAxes<'_>,
         values: &[T],
         unstored: &Unstored<T>,
-    ) -> Allocated<Option<StoredCells<F::Out>>> {
+    ) -> Allocated<Option<StoredOutputs<F::Out>>> {
         if F::SKIPS_NAN {
             return Ok(None);
         }

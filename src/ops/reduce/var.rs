@@ -239,7 +239,7 @@ impl<T: Ring> Holistic<T> for Variance {
     type Out = T::Deviation;
     type Scratch = ();
 
-    fn looks_at_positions(&self) -> bool {
+    fn needs_positions(&self) -> bool {
         false
     }
 
@@ -313,7 +313,7 @@ impl<T: Real> Holistic<T> for VarGradient {
     type Out = GroupSpread;
     type Scratch = ();
 
-    fn looks_at_positions(&self) -> bool {
+    fn needs_positions(&self) -> bool {
         false
     }
 

@@ -17,7 +17,7 @@ use crate::kernels::gather::{Plain, gather, map_runs};
 use crate::ops::operand::Operand;
 use crate::ops::reduce::check_upstream;
 use crate::pattern::{AnyPattern, Pattern};
-use crate::plan::join::{bases, behind_each_other, joined};
+use crate::plan::join::{bases, concatenate, joined};
 use crate::plan::moves::StepLimits;
 use crate::plan::selection::{Selected, Sources};
 use crate::tensor::Tensor;
@@ -452,7 +452,7 @@ fn gather_lists<V: Plain>(values: &[&[V]], sources: &Sources) -> Allocated<Vec<V
             (&values[number][starts[run] - bases[number]..], |value| value)
         });
     }
-    let gathered = behind_each_other(values)?;
+    let gathered = concatenate(values)?;
     match sources {
         Sources::List(list) => gather(&gathered, list),
         _ => Ok(gathered),

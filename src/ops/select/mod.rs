@@ -71,7 +71,7 @@ use crate::kernels::lanes::spread;
 use crate::kernels::spread::without_signs;
 use crate::kernels::take::scatter_add;
 use crate::kernels::transpose::{self, ByLast};
-use crate::ops::operand::{ErasedOperand, Operand, SparseOperand, all_cells};
+use crate::ops::operand::{ErasedOperand, Operand, SparseOperand, all_elements};
 use crate::ops::reduce::check_upstream;
 use crate::pattern::{AnyPattern, AxisCoords, Format, by_width, for_plan, of_plan, of_width, planned, zero_offsets};
 use crate::plan::moves::{MoveStep, StepLimits, settled};
@@ -272,7 +272,7 @@ fn dense_backward<T: Element, S: Select, G: Element>(
     check_upstream(upstream, op.shape())?;
     check_result::<G>(shape, x_bytes)?;
     check_result::<G>(op.shape(), x_bytes.saturating_add(op.held_bytes()))?;
-    let sums = op.dense_sums(shape, &all_cells(upstream)?)?.map_err(|position| {
+    let sums = op.dense_sums(shape, &all_elements(upstream)?)?.map_err(|position| {
         let mut coords = vec![0; shape.rank()];
         unravel(position, shape, &mut coords);
         sum_overflow::<G>(coords)

@@ -67,8 +67,9 @@ impl<T: Float + Numeric> GradientSide<'_, T> {
         }
         let own = self.own.in_shape(shape)?;
         let gradients = own.elements_of(upstream)?;
-        let received = self.received(&gradients, &own.elements_of(&own)?, &own.elements_beside(self.other, shape)?)?;
-        let is_met = |marks: &ErasedOperand<'_, bool>| own.elements_beside(marks, shape);
+        let received =
+            self.received(&gradients, &own.elements_of(&own)?, &own.elements_at_result(self.other, shape)?)?;
+        let is_met = |marks: &ErasedOperand<'_, bool>| own.elements_at_result(marks, shape);
         Ok((self.of_entries(received, gradients, &is_met)?, shape.clone()))
     }
 
@@ -126,16 +127,16 @@ impl<T: Float + Numeric> GradientSide<'_, T> {
     /// Computes the gradient of each entry of a repeated operand: the sum over the given positions and over all others.
     fn summed(&self, upstream: &ErasedOperand<'_, T>, at: &AnyPattern, shape: &Shape) -> Result<Vec<T>> {
         let pattern = every_entry(self.own)?;
-        let (own, other) = (self.own.beside_entries(at, shape)?, self.other.beside_entries(at, shape)?);
+        let (own, other) = (self.own.at_result_entries(at, shape)?, self.other.at_result_entries(at, shape)?);
         let received = self.received(&upstream.at_entries(at)?, &own, &other)?;
-        let (mut totals, beside) = (GradientSums::new(pattern.nnz())?, BroadcastMatch::new(&pattern, at)?);
-        totals.add_visited(|add| beside.visit(add), &received);
+        let (mut totals, broadcast_match) = (GradientSums::new(pattern.nnz())?, BroadcastMatch::new(&pattern, at)?);
+        totals.add_visited(|add| broadcast_match.visit(add), &received);
         let implicit = if self.counts_unstored() { nonzero_fill(upstream) } else { None };
         if let Some(implicit) = implicit {
             let other = self.other.implicit_with_count().map_or(T::ZERO, |(fill, _)| fill);
             let (own, count) = (self.own.elements_of(self.own)?, pattern.nnz());
             let of_unstored = self.received(&alloc::copies(implicit, count)?, &own, &alloc::copies(other, count)?)?;
-            totals.add_times(&of_unstored, &beside.counts()?, occurrences(&pattern, shape));
+            totals.add_times(&of_unstored, &broadcast_match.counts()?, occurrences(&pattern, shape));
         }
         totals.sums()
     }
@@ -146,9 +147,9 @@ impl<T: Float + Numeric> GradientSide<'_, T> {
         let own = self.own.elements_of(self.own)?;
         summed_in_pieces(self.own, shape, (upstream, self.other), &mut |at, numbers| {
             let gradients = upstream.at_entries(at)?;
-            let other = self.other.beside_entries(at, shape)?;
+            let other = self.other.at_result_entries(at, shape)?;
             let received = self.received(&gradients, &sort::gather(&own, numbers)?, &other)?;
-            self.of_entries(received, gradients, &|marks| marks.beside_entries(at, shape))
+            self.of_entries(received, gradients, &|marks| marks.at_result_entries(at, shape))
         })
     }
 }
@@ -351,16 +352,17 @@ fn chosen<T: Element, G: Float>(
     };
     if !has_other_lengths(own.lengths(), shape) {
         let wide = own.in_shape(shape)?;
-        let elements = contribution(wide.elements_of(upstream)?, wide.elements_beside(condition, shape)?)?;
+        let elements = contribution(wide.elements_of(upstream)?, wide.elements_at_result(condition, shape)?)?;
         return Ok((elements, shape.clone()));
     }
-    let received = |at: &AnyPattern| Ok(contribution(upstream.at_entries(at)?, condition.beside_entries(at, shape)?)?);
+    let received =
+        |at: &AnyPattern| Ok(contribution(upstream.at_entries(at)?, condition.at_result_entries(at, shape)?)?);
     let sums = match upstream.entries()? {
         Some(at) if nonzero_fill(upstream).is_none() => {
             let pattern = every_entry(own)?;
             let mut totals = GradientSums::new(pattern.nnz())?;
-            let beside = BroadcastMatch::new(&pattern, &at)?;
-            totals.add_visited(|add| beside.visit(add), &received(&at)?);
+            let broadcast_match = BroadcastMatch::new(&pattern, &at)?;
+            totals.add_visited(|add| broadcast_match.visit(add), &received(&at)?);
             totals.sums()?
         }
         _ => summed_in_pieces(own, shape, (upstream, condition), &mut |at, _| received(at))?,

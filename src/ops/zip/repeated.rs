@@ -86,7 +86,7 @@ struct ZipPlan {
 /// The elements of an operand that meet the entries of a result.
 struct MatchedElements<'a, T: Clone> {
     values: Cow<'a, [T]>,
-    beside: Option<BroadcastMatch<'a>>,
+    broadcast_match: Option<BroadcastMatch<'a>>,
 }
 
 impl<'a, T: Element> MatchedElements<'a, T> {
@@ -96,20 +96,23 @@ impl<'a, T: Element> MatchedElements<'a, T> {
             Origin::List(list) => Cow::Owned(sort::gather(tensor.values(), list)?),
             Origin::Repeated => {
                 let values = with_fill_last(tensor)?;
-                return Ok(MatchedElements { values, beside: Some(BroadcastMatch::new(tensor.pattern(), pattern)?) });
+                return Ok(MatchedElements {
+                    values,
+                    broadcast_match: Some(BroadcastMatch::new(tensor.pattern(), pattern)?),
+                });
             }
         };
-        Ok(MatchedElements { values, beside: None })
+        Ok(MatchedElements { values, broadcast_match: None })
     }
 
     fn number(&self, start: usize, numbers: &mut [usize]) {
-        if let Some(beside) = &self.beside {
-            beside.number(start, numbers);
+        if let Some(broadcast_match) = &self.broadcast_match {
+            broadcast_match.number(start, numbers);
         }
     }
 
     fn side<'b>(&'b self, number: &'b (dyn Fn(usize, &mut [usize]) + Sync)) -> ZipOperand<'b, T> {
-        match self.beside {
+        match self.broadcast_match {
             Some(_) => ZipOperand::Numbered(&self.values, number),
             None => ZipOperand::Values(Cow::Borrowed(&self.values)),
         }
@@ -468,8 +471,8 @@ impl<'a, A: Element, B: Element> Broadcast<'a, A, B> {
     fn moved<Z: Zip<A, B>>(&self, side: u8, op: Z, fill: Z::Out) -> Result<Erased<Z::Out>> {
         let (own, small) = self.patterns.sides(side);
         let pattern = repeated(own, self.patterns.shape, self.patterns.limit())?;
-        let beside = BroadcastMatch::new(small, &pattern)?;
-        let find = |start: usize, numbers: &mut [usize]| beside.number(start, numbers);
+        let broadcast_match = BroadcastMatch::new(small, &pattern)?;
+        let find = |start: usize, numbers: &mut [usize]| broadcast_match.number(start, numbers);
         let lists = (self.x.values(), self.y.values());
         let values = zip_found(op, pattern.nnz(), &find, lists, side == LEFT);
         let values = values.map_err(|failed| at_entry(op.name(), failed, &pattern))?;

@@ -152,7 +152,7 @@ impl RetryLimits {
 }
 
 /// Formats the causes of failed attempts.
-fn causes_told(causes: &[String]) -> String {
+fn format_causes(causes: &[String]) -> String {
     if let [cause] = causes {
         return cause.clone();
     }
@@ -250,7 +250,7 @@ fn value<R: Runner>(runs: &R, query: Query, expected: (u64, u64)) -> Result<Eras
             break seen;
         }
     };
-    let (attempts, cause) = (causes.len() as u32, causes_told(&causes));
+    let (attempts, cause) = (causes.len() as u32, format_causes(&causes));
     Err(Error::Engine { engine: R::NAME, attempts, cause, seen, expected: Some(expected) })
 }
 
