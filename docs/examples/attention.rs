@@ -1,4 +1,5 @@
-//! Attention over the ties of a social network: each member receives features of its friends only, with learned weights.
+//! Attention over the ties of a social network: each member receives only features of its friends, with learned
+//! weights.
 //!
 //! `cargo run --example attention`
 
@@ -9,12 +10,12 @@ use std::error::Error;
 
 const CLUB: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/karate.mtx");
 
-/// Features without a pattern, the same in every run.
+/// Returns features without a visible pattern. Every run has the same features.
 fn features(members: usize, width: usize, seed: usize) -> Array2<f64> {
     Array2::from_shape_fn((members, width), |(member, k)| ((member * 31 + k * 17 + seed) % 23) as f64 / 23.0 - 0.5)
 }
 
-/// The results of one layer: scores of the ties, their weights, and the weighted features.
+/// The results of one layer: the scores of the ties, the weights of the ties, and the weighted features.
 struct Layer {
     shares: CooTensor<f64>,
     scores: CooTensor<f64>,
@@ -28,7 +29,7 @@ fn forward(ties: &CooTensor<f64>, [q, k, v]: [&Array2<f64>; 3]) -> Result<Layer>
     Ok(Layer { shares, scores, heard })
 }
 
-/// Half the squared distance of what is heard to what should be.
+/// Returns half the squared distance between the weighted features and the target.
 fn loss(layer: &Layer, wanted: &Array2<f64>) -> f64 {
     (&layer.heard - wanted).mapv(|error| error * error / 2.0).sum()
 }
@@ -40,10 +41,10 @@ fn main() -> std::result::Result<(), Box<dyn Error>> {
     let wanted = features(members, 4, 2);
 
     let layer = forward(&ties, [&q, &k, &v])?;
-    // Every member has friends, so its shares are a whole: an exact sum of rounded shares, a unit in the last place
-    // off.
+    // Every member has friends, so its weights sum to 1. The sum is exact, but each weight is rounded, so the sum may
+    // differ from 1 by a unit in the last place.
     assert!(layer.shares.sum(1)?.values().iter().all(|sum| (sum - 1.0).abs() < 1e-15));
-    // The dense way: all pairs, with minus infinity where there is no tie.
+    // The same with dense arrays: scores of all pairs, and minus infinity for each pair without a tie.
     let scores = q.dot(&k.t());
     let masked = Array2::from_shape_fn((members, members), |(i, j)| {
         if ties.get(&[i, j]).is_ok_and(|tie| tie != 0.0) { scores[[i, j]] } else { f64::NEG_INFINITY }
@@ -52,7 +53,8 @@ fn main() -> std::result::Result<(), Box<dyn Error>> {
     assert!((&heard - &layer.heard).iter().all(|difference| difference.abs() < 1e-14));
     println!("{} scores instead of {}", layer.shares.nnz(), members * members);
 
-    // The backward passes, last one first; each stays on the pattern of the ties.
+    // The backward passes run in reverse order. The gradients of the weights and of the scores have the pattern of the
+    // ties.
     let gradient = |layer: &Layer, q: &Array2<f64>| -> Result<Array2<f64>> {
         let of_heard = &layer.heard - &wanted;
         let (of_shares, _of_v) = grad::matmul(&layer.shares, &v, &of_heard)?;
@@ -62,7 +64,7 @@ fn main() -> std::result::Result<(), Box<dyn Error>> {
     };
     let of_q = gradient(&layer, &q)?;
 
-    // As differences have it: a step of one feature changes the loss by its gradient.
+    // Check with finite differences: the loss changes by the gradient of a feature times the step of that feature.
     let step = 1e-6;
     for at in [[0, 0], [5, 3], [33, 7]] {
         let mut moved = q.clone();

@@ -24,7 +24,7 @@ const LINES: [(&str, f64); 12] = [
 ];
 
 fn main() -> Result<(), Box<dyn Error>> {
-    // A row a line, a column a word, in the order of the alphabet.
+    // One row per line, one column per word, in alphabetical order.
     let mut words: Vec<&str> = LINES.iter().flat_map(|(line, _)| line.split(' ')).collect();
     words.sort_unstable();
     words.dedup();
@@ -37,7 +37,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let counts: CooTensor<f64> = counts.coalesce(Duplicates::Sum)?;
     println!("{} lines, {} words, {} entries", LINES.len(), words.len(), counts.nnz());
 
-    // The graph, once: the mean of ln(1 + exp(-author * score)), a penalty of squares, and the gradient of both.
+    // The graph is compiled once. The loss is the mean of ln(1 + exp(-author * score)) plus a penalty of 0.01 times the
+    // sum of the squared weights. The graph computes the loss and its gradient.
     let against = Lazy::from(arr1(&LINES.map(|(_, author)| -author)).into_dyn());
     let weights = Lazy::<ArrayD<f64>>::input("weights", [words.len()]);
     let misfit = (counts.lazy().matmul(&weights) * &against).exp().ln_1p().mean(Axes::all());
@@ -57,13 +58,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     // numpy, from the same lines: x the counts (len(lines) by len(words)), y the authors, w = np.zeros(len(words));
     //   for _ in range(2001): w -= 0.5 * (x.T @ (-y / (1 + np.exp(y * (x @ w)))) / len(y) + 0.02 * w)
     //   np.mean(np.log1p(np.exp(-y * (x @ w)))) + 0.01 * (w @ w), w[words.index("i")]
-    // The gradient there is below 1e-16: more steps change nothing.
+    // The gradient at these weights is below 1e-16, so more steps do not change them.
     let (loss, _) = step.run([weights.is(&at)])?;
     let of_i = at[words.binary_search(&"i").unwrap_or(0)];
     println!("a loss of {:?}, a weight of {of_i:?} for \"i\"", loss[[]]);
     assert!((loss[[]] - 0.122_769_997_943_404_18).abs() < 1e-12 && (of_i + 0.947_800_564_253_657_6).abs() < 1e-12);
 
-    // The program knows the lines that it was trained on.
+    // The model predicts the correct author for each line of the training data.
     let scores = counts.matmul(&at)?;
     assert!(scores.iter().zip(LINES).all(|(score, (_, author))| score * author > 0.0));
     Ok(())

@@ -22,7 +22,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 /// Counts the triples of friends.
 fn triangles(ties: &CsrTensor<f64>) -> lacuna::Result<()> {
-    // For friends i > j, how many k between the two are friends of both: so each triangle is counted once.
+    // For friends i > j, count the members k with i > k > j that are friends of both. This counts each triangle once.
     let below = ties.tril(-1)?;
     let between = below.matmul_with(&below, Matmul::plus_pair().mask(below.pattern()))?;
     let triangles = between.sum([0, 1])?.item()?;
@@ -32,12 +32,12 @@ fn triangles(ties: &CsrTensor<f64>) -> lacuna::Result<()> {
     Ok(())
 }
 
-/// How many steps everybody is away from member 17, by a search in breadth.
+/// Counts the members at each distance from member 17, with a breadth-first search.
 fn search(ties: &CsrTensor<f64>) -> lacuna::Result<()> {
     let mut frontier = CooTensor::new([34], vec![vec![16]], vec![1.0], 0.0)?;
     let (mut seen, mut sizes) = (frontier.clone(), vec![1]);
     while frontier.nnz() > 0 {
-        // The friends of those on the frontier that nobody has seen yet.
+        // The friends of the members on the frontier, except members that the search has already seen.
         frontier = frontier.matmul_with(ties, Matmul::any_pair().without(seen.pattern()))?;
         seen = seen.add(&frontier)?;
         sizes.push(frontier.nnz());
@@ -49,13 +49,14 @@ fn search(ties: &CsrTensor<f64>) -> lacuna::Result<()> {
     Ok(())
 }
 
-/// The lengths of the shortest paths from member 17, where a tie is as long as both have friends.
+/// Computes the lengths of the shortest paths from member 17. The length of a tie is the sum of the degrees of both
+/// members.
 fn shortest_paths(ties: &CsrTensor<f64>) -> lacuna::Result<()> {
     let degrees = ties.sum(1)?.to_vec(&[])?;
     let lengths = ties.map_entries(|at, _| degrees[at[0]] + degrees[at[1]])?;
     let mut from = Array1::from_elem(34, f64::INFINITY).into_dyn();
     from[[16]] = 0.0;
-    // One step more in each round, as long as that makes any path shorter (Bellman and Ford).
+    // Bellman-Ford: each round extends the paths by one step, until no path becomes shorter.
     loop {
         let longer = lacuna::matmul_with(&from, &lengths, Matmul::min_plus())?;
         let next = lacuna::minimum(&from, &longer)?;
@@ -65,7 +66,8 @@ fn shortest_paths(ties: &CsrTensor<f64>) -> lacuna::Result<()> {
         from = next;
     }
     println!("the paths from member 17 to 34 and to 27 are {} and {} long", from[[33]], from[[26]]);
-    // scipy, with w = k, each entry (i, j) made d[i] + d[j]: p = dijkstra(w, indices=16); p[[33, 26]], p.sum()
+    // scipy, with w = k and each entry (i, j) replaced by d[i] + d[j]: p = dijkstra(w, indices=16); p[[33, 26]],
+    // p.sum()
     assert_eq!((from[[33]], from[[26]]), (65.0, 80.0));
     assert_eq!(from.sum(), 1716.0);
     Ok(())
@@ -83,7 +85,7 @@ fn rank(ties: &CsrTensor<f64>) -> Result<(), Box<dyn Error>> {
     assert!((ranks[[33]] - 0.10091918233262565).abs() < 1e-13 && (ranks[[0]] - 0.09699728538829486).abs() < 1e-13);
     assert!((ranks.sum() - 1.0).abs() < 1e-12);
 
-    // The same as a system, r - 0.85 shares' r = 0.15 / 34, which sprs solves.
+    // The same as a linear system, r - 0.85 * shares.T @ r = 0.15 / 34, solved by sprs.
     let system = CsrTensor::eye(34)?.sub(&shares.transpose()?.mul(0.85)?)?;
     let dense = |value: f64| CsVec::new(34, (0..34).collect(), vec![value; 34]);
     let (start, right) = (dense(1.0 / 34.0), dense(0.15 / 34.0));

@@ -17,7 +17,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let [classes, sexes, _, survived] = &labels[..] else { return Err("four axes were asked for".into()) };
     let yes = survived.number("yes").ok_or("nobody survived")?;
 
-    // The rate of a group is those saved over all of them. Counts are integers, whose division cuts off: `cast` first.
+    // The rate of a group is the number of survivors divided by the number of people. Integer division truncates, so
+    // `cast` the counts first.
     let saved = people.slice(s![.., .., .., yes])?.cast::<f64>()?;
     let all = people.sum(3)?.cast::<f64>()?;
     let of_class = saved.sum([1, 2])?.div(&all.sum([1, 2])?)?;
@@ -28,7 +29,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     //   t[..., 1].sum((1, 2)) / t.sum((1, 2, 3)), each a quotient of two integers
     assert_eq!(of_class.to_vec(&[])?, [203.0 / 325.0, 118.0 / 285.0, 178.0 / 706.0, 212.0 / 885.0]);
 
-    // The same by sex, as the shares of a table: each row times one over its sum.
+    // The same by sex: multiply each row by the reciprocal of its sum.
     let by_sex = people.sum([0, 2])?.cast::<f64>()?;
     let per_person: Vec<f64> = by_sex.sum(1)?.to_vec(&[])?.into_iter().map(f64::recip).collect();
     let shares = by_sex.scale(0, &per_person)?;
@@ -36,18 +37,20 @@ fn main() -> Result<(), Box<dyn Error>> {
     for (name, rate) in sexes.iter().zip(of_sex.to_vec(&[])?) {
         println!("{name:>8} {:5.1} %", 100.0 * rate);
     }
-    // numpy: t[..., 1].sum((0, 2)) / t.sum((0, 2, 3)), one rounding; the product with a rounded reciprocal has two.
+    // numpy: t[..., 1].sum((0, 2)) / t.sum((0, 2, 3)), rounded once. The product with a rounded reciprocal is rounded
+    // twice.
     let expected = arr1(&[367.0 / 1731.0, 344.0 / 470.0]);
     assert!(of_sex.allclose(&expected, Tolerance::within(2.0 * f64::EPSILON, 0.0))?);
 
-    // Passengers beside crew: a label for each class, and the classes of a label are added up.
+    // Passengers and crew: each class has a group label, and classes with the same label are added.
     let works: Vec<usize> = classes.iter().map(|class| usize::from(class == "crew")).collect();
     let aboard = people.sum(Axes::by(0, &works).and([1, 2]))?;
     println!("died, survived: passengers {:?}, crew {:?}", aboard.to_vec(&[0])?, aboard.to_vec(&[1])?);
     // numpy: t[:3].sum((0, 1, 2)), t[3].sum((0, 1))
     assert_eq!((aboard.to_vec(&[0])?, aboard.to_vec(&[1])?), (vec![817, 499], vec![673, 212]));
 
-    // The three groups of one class and one sex with the highest rates. Positions are asked of what is stored.
+    // The three groups of one class and one sex with the highest rates. `topk_index` on a stored view returns positions
+    // of stored entries.
     let of_group = saved.sum(2)?.div(&all.sum(2)?)?;
     let (rates, places) = of_group.reshape([8])?.stored().topk_index(3, 0)?;
     for (rate, &place) in rates.values().iter().zip(places.values()) {
