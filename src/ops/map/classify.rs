@@ -154,7 +154,8 @@ pub fn isfinite_into<X: Operand<Elem: Element>>(x: &X, out: &mut impl Answers<X>
 #[doc = page!(predicate)]
 /// # NaN
 ///
-/// An imaginary part that is NaN is not zero. The real part does not matter, and neither does a NaN of a real type.
+/// An imaginary part that is NaN is not zero. The real part does not matter. NaN of a type without an imaginary part
+/// yields `true`.
 ///
 /// # Examples
 ///

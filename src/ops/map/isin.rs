@@ -18,9 +18,9 @@ use crate::ops::operand::Operand;
 
 /// The test values of [`isin`], and its options.
 ///
-/// A scalar converts to it, and so does an array, a slice, a `Vec`, a `HashSet` or an `ndarray` array of any rank and
-/// layout. Test values have the type of the elements that are tested. Contiguous values are borrowed. Order and
-/// repetition do not matter.
+/// A scalar, an array, a slice, a `Vec`, a `HashSet` and an `ndarray` array of any rank and layout convert to this
+/// type. Test values have the type of the elements that are tested. Contiguous test values are borrowed. The order and
+/// the repetition of test values do not matter.
 ///
 /// # Examples
 ///
@@ -43,9 +43,9 @@ pub struct Isin<'a, T: Element> {
     members: Cow<'a, [T]>,
     /// True if the results are inverted: *not* a member.
     pub invert: bool,
-    /// A hint that the test values are distinct, which saves a pass.
+    /// A hint that the test values are distinct. The hint saves a pass over the test values.
     ///
-    /// It never changes a result.
+    /// The hint never changes a result.
     pub assume_unique: bool,
     /// The algorithm.
     pub kind: IsinKind,
@@ -78,7 +78,7 @@ impl<'a, T: Element> Isin<'a, T> {
         Isin { invert: true, ..self }
     }
 
-    /// Hints that the test values are distinct, which saves a pass.
+    /// Hints that the test values are distinct. This saves a pass over the test values.
     ///
     /// The hint never changes a result.
     pub fn assume_unique(self) -> Self {
@@ -159,10 +159,11 @@ impl<'a, T: Element> From<&'a Isin<'_, T>> for Isin<'a, T> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum IsinKind {
-    /// The fastest algorithm for the sizes and the type, which always works.
+    /// The fastest algorithm for the sizes and the type. This choice never fails.
     #[default]
     Auto,
-    /// Sorts the test values, and searches each element among them. This uses less memory than all other algorithms.
+    /// Sorts the test values, and searches for each element among the test values. This uses less memory than all other
+    /// algorithms.
     Sort,
     /// A table with one bit per integer from the smallest to the largest test value, for integers and `bool`.
     Table,
@@ -175,24 +176,24 @@ pub enum IsinKind {
 /// *y*<sub>i</sub> = (*x*<sub>i</sub> ∈ *S*), or (*x*<sub>i</sub> ∉ *S*) with [`Isin::invert`], where *S* is the
 /// set of the test values.
 ///
-/// The test values have the type of the elements of `x`, so no comparison involves rounding. They are a scalar, an
-/// array or a slice, a `Vec`, or an `ndarray` array of any rank and layout. [`Isin`] lists the options. An empty list
-/// is the empty set.
+/// The test values have the type of the elements of `x`, so no comparison involves rounding. The test values are a
+/// scalar, an array or a slice, a `Vec`, or an `ndarray` array of any rank and layout. [`Isin`] lists the options. An
+/// empty list of test values is the empty set.
 ///
 /// # Shapes
 ///
-/// The result has the shape, the format and the index type of `x` (for arrays: the dimension type), and `bool`
-/// elements. The shape of the test values does not matter.
+/// The result has `bool` elements, and the shape, the format and the index type of `x`. For arrays, it has the
+/// dimension type of `x`. The shape of the test values does not matter.
 ///
 /// # Implicit values
 ///
 /// The result stores the positions that `x` stores (the pattern is shared), even if a value is `false`. The fill is the
-/// result for the fill of `x`. The fill of [`x.stored()`](crate::Tensor::stored) is not read: the fill of the result is
-/// `false`, or the fill of `x` if that is a `bool`.
+/// result for the fill of `x`. For [`x.stored()`](crate::Tensor::stored), the fill is not tested. The fill of the
+/// result is then `false`, or the fill of `x` if `x` has `bool` elements.
 ///
 /// # NaN
 ///
-/// NaN is never a member, even if the set has a NaN, so it yields `true` with `invert`. A complex number with NaN in
+/// NaN is never a member, even if the set has a NaN, so NaN yields `true` with `invert`. A complex number with NaN in
 /// either part is never a member. `-0.0` equals `0.0`, in each part. An infinity equals itself.
 ///
 /// # Gradient
@@ -201,16 +202,16 @@ pub enum IsinKind {
 ///
 /// # Errors
 ///
-/// - `TooLarge`: a broadcast array has so many positions that the result would need more than 1 GiB and more than 16
-///   times the bytes of the array;
-/// - `IsinKind`: the table is selected, and the elements are neither integers nor `bool`, or the table would need more
-///   than the larger of 1 GiB and 16 times the bytes of the elements and test values. [`IsinKind::Auto`], the default,
-///   never returns this error.
+/// - `TooLarge`: `x` is a broadcast array, and the result needs more than the larger of 1 GiB and 16 times the bytes of
+///   the array before broadcasting;
+/// - `IsinKind`: [`IsinKind::Table`] is selected, but the elements are neither integers nor `bool`, or the table needs
+///   more than the larger of 1 GiB and 16 times the bytes of the elements and test values. [`IsinKind::Auto`], the
+///   default, never returns this error.
 ///
 /// # Complexity
 ///
-/// For *n* elements and *m* test values: O(*n* + *m*) expected with a hash set. The same with a table, plus one bit per
-/// integer of the range. O((*n* + *m*) log *m*) with sorting.
+/// For *n* elements and *m* test values: O(*n* + *m*) expected with a hash set. With a table: O(*n* + *m*), plus one
+/// bit per integer of the range. With sorting: O((*n* + *m*) log *m*).
 ///
 /// # Examples
 ///
@@ -261,15 +262,15 @@ pub fn isin<'a, X: Operand>(x: &X, members: impl Into<Isin<'a, X::Elem>>) -> Res
 /// # Shapes
 ///
 /// `out` is a `bool` tensor of the format and index type of `x`, or a `bool` array or mutable view of its dimension
-/// type. It has exactly the shape of `x` ([`Answers`]).
+/// type. `out` has exactly the shape of `x`. [`Answers`] lists the types.
 ///
 /// # Implicit values
 ///
-/// As in [`isin()`]. `out` receives the pattern of `x` (shared), whatever it stored before.
+/// As in [`isin()`]. `out` receives the pattern of `x` (shared). The previous contents do not matter.
 ///
 /// # NaN
 ///
-/// NaN is never a member, so it yields `true` with [`Isin::invert`].
+/// NaN is never a member, so NaN yields `true` with [`Isin::invert`].
 ///
 /// # Gradient
 ///
@@ -282,7 +283,7 @@ pub fn isin<'a, X: Operand>(x: &X, members: impl Into<Isin<'a, X::Elem>>) -> Res
 ///
 /// # Complexity
 ///
-/// The same as [`isin()`], without memory for the result.
+/// The same as [`isin()`], but the result reuses the memory of `out`.
 ///
 /// # Examples
 ///

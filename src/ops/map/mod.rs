@@ -71,11 +71,11 @@ fn quick<T: Float>(op: &OpSpec, f: impl Fn(f64) -> f64 + Copy + Sync) -> Each<im
 
 /// An existing result that the `_into` functions on `X` write to.
 ///
-/// For a tensor or its stored view, it is a tensor of the same pattern type. For an array, it is an array or a mutable
-/// view, of the same dimension type and any layout. The elements are `bool`.
+/// For a tensor or its stored view, the existing result is a tensor of the same pattern type. For an array, it is an
+/// array or a mutable view, of the same dimension type and any layout. The elements are `bool`.
 ///
-/// The previous contents do not matter. A tensor reuses the allocation of its values, which grows if it is too
-/// short. It shares its pattern with `X`, like a new result.
+/// The previous contents do not matter. A tensor reuses the allocation of its values. If the allocation is too short,
+/// it grows. The tensor shares its pattern with `X`, like a new result.
 ///
 /// The trait is sealed.
 pub trait Answers<X: Operand>: sealed::Sealed {
@@ -119,7 +119,8 @@ fn sparse<T: Element, M: Map<T>>(x: SparseRef<'_, T>, implicit: Option<T>, op: &
 }
 
 /// Computes the fill of a map: the result for the fill. If unstored positions do not count, the fill is kept, or is
-/// zero if the result has another type. A fill without a result is an error only if a position holds it.
+/// zero if the result has another type. If the function does not have a result for the fill, this is an error only if
+/// an unstored position exists.
 fn fill<T: Element, M: Map<T>>(x: SparseRef<'_, T>, implicit: Option<T>, op: &M) -> Result<M::Out> {
     let Some(implicit) = implicit else {
         let kept: &dyn Any = &x.fill();

@@ -24,7 +24,7 @@ use crate::ops::operand::Operand;
 ///
 /// # Errors
 ///
-/// - `Overflow`: the negative of the smallest integer does not fit its type;
+/// - `Overflow`: the negative of the smallest integer of a signed type does not fit the type;
 #[doc = page!(costs)]
 /// # Examples
 ///
@@ -167,12 +167,13 @@ pub fn abs_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
 ///
 /// *y*<sub>i</sub> = −1, 0, 1 for *x*<sub>i</sub> < 0, = 0, > 0
 ///
-/// Zeros keep their own sign. `bool` and complex numbers do not have a sign, and do not compile.
+/// Zeros keep their sign; `f64::signum` of a zero is ±1. `bool` and complex numbers do not have a sign, and do not
+/// compile.
 ///
 #[doc = page!(shapes)]
 /// # NaN
 ///
-/// NaN yields the canonical NaN. (`f64::signum` of a zero is ±1.)
+/// NaN yields the canonical NaN.
 ///
 /// # Gradient
 ///
@@ -225,7 +226,7 @@ pub fn sign<X: Operand<Elem: RealNumber>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 ///
 /// # Errors
 ///
-/// - `Argument`: the lower bound is above the upper one, or one of them is NaN;
+/// - `Argument`: the lower bound is above the upper bound, or a bound is NaN;
 #[doc = page!(costs)]
 /// # Examples
 ///
@@ -252,7 +253,7 @@ pub fn clamp<X: Operand<Elem: Real>>(x: &X, low: X::Elem, high: X::Elem) -> Resu
 ///
 /// *dx*<sub>i</sub> = *dy*<sub>i</sub> · 1 where low ≤ *x*<sub>i</sub> ≤ high, 0 otherwise
 ///
-/// Bounds that [`clamp`](crate::clamp()) rejects are an `Argument` error.
+/// If [`clamp`](crate::clamp()) rejects the bounds, this function returns the same `Argument` error.
 ///
 #[doc = page!(gradient)]
 /// ```
@@ -299,7 +300,7 @@ pub fn clamp_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
 ///
 /// # Gradient
 ///
-/// None: these types do not have gradients.
+/// None: integers and `bool` do not have gradients.
 ///
 /// # Errors
 ///

@@ -28,7 +28,7 @@ use crate::ops::operand::Operand;
 ///
 /// # Errors
 ///
-/// - `Overflow`: the square of an integer does not fit its type;
+/// - `Overflow`: the square of an integer does not fit the element type;
 #[doc = page!(costs)]
 /// # Examples
 ///
@@ -205,7 +205,7 @@ pub fn cbrt_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
 ///
 /// # NaN
 ///
-/// NaN yields NaN; zeros yield the infinity of their sign.
+/// NaN yields NaN; a zero yields the infinity with the same sign.
 ///
 #[doc = page!(float)]
 /// ```
@@ -264,7 +264,7 @@ pub fn recip_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
 #[doc = page!(shapes)]
 /// # NaN
 ///
-/// NaN yields the canonical NaN, except to the power of 0, which is 1.
+/// NaN yields the canonical NaN. NaN to the power of 0 is 1.
 ///
 /// # Gradient
 ///
@@ -273,8 +273,8 @@ pub fn recip_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
 ///
 /// # Errors
 ///
-/// - `Overflow`: the power of an integer does not fit its type;
-/// - `Argument`: the exponent of integers is negative;
+/// - `Overflow`: the power of an integer does not fit the element type;
+/// - `Argument`: the elements are integers and the exponent is negative;
 #[doc = page!(costs)]
 /// # Examples
 ///
@@ -343,8 +343,8 @@ pub fn powi_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
 ///
 /// # NaN
 ///
-/// NaN yields NaN, except to the power of 0, which is 1. Numbers below zero to a power that is not an integer yield
-/// NaN. 1 to any power is 1, including NaN.
+/// NaN yields NaN. NaN to the power of 0 is 1. Numbers below zero to a power that is not an integer yield NaN. 1 to any
+/// power is 1, even to the power of NaN.
 ///
 #[doc = page!(float)]
 /// ```
@@ -456,7 +456,7 @@ pub fn exp_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
 ///
 /// *y*<sub>i</sub> = e<sup>*x*<sub>i</sub></sup> − 1
 ///
-/// It keeps a fill of zero.
+/// The function keeps a fill of zero.
 ///
 /// The result is within 1 unit in the last place.
 ///
@@ -573,7 +573,7 @@ pub fn ln_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
 ///
 /// *y*<sub>i</sub> = ln(1 + *x*<sub>i</sub>)
 ///
-/// It keeps a fill of zero.
+/// The function keeps a fill of zero.
 ///
 /// The result is within 1 unit in the last place.
 ///

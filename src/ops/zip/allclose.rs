@@ -97,13 +97,13 @@ impl<T: Magnitude> Zip<T, T> for Apart {
 ///
 /// # Shapes
 ///
-/// The shapes are equal, or are broadcast as in numpy. [`Partner`] lists the right operands. The elements have any
-/// numeric type.
+/// The operands have equal shapes, or are broadcast as in numpy. [`Partner`] lists the types of right operands. The
+/// elements have any numeric type.
 ///
 /// # Implicit values
 ///
-/// Unstored positions count with the fills. For [stored views](crate::Stored), only positions that both operands store
-/// are compared.
+/// Unstored positions count with their fills. For [stored views](crate::Stored), only positions that both operands
+/// store are compared.
 ///
 /// # NaN
 ///
@@ -116,7 +116,7 @@ impl<T: Magnitude> Zip<T, T> for Apart {
 ///
 /// # Errors
 ///
-/// - `NotBroadcastable`: the shapes cannot be broadcast;
+/// - `NotBroadcastable`: the shapes cannot be broadcast together;
 /// - `TooLarge`: a sparse operand is broadcast to too many entries, or an array to too many elements.
 ///
 /// # Complexity

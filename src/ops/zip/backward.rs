@@ -279,14 +279,14 @@ where
 ///
 /// # Shapes
 ///
-/// `upstream` has exactly the shape of the forward result. Each gradient has the shape of its operand. An element that
-/// was broadcast receives the sum over its positions, [exact](crate::sum()) and rounded once. The gradient of a number
-/// is a value of rank 0, `ndarray::arr0`.
+/// `upstream` has exactly the shape of the forward result. Each gradient has the shape of its operand. The gradient of
+/// a broadcast element is the sum over all its positions, [exact](crate::sum()) and rounded once. The gradient of a
+/// number is a value of rank 0, `ndarray::arr0`.
 ///
 /// # Implicit values
 ///
-/// The gradient of a sparse operand has the pattern of the operand (shared) and a fill of 0. At its entries, it is the
-/// gradient of the dense operand. At unstored positions, the condition and `upstream` have their fills.
+/// The gradient of a sparse operand has the pattern of the operand (shared) and a fill of 0. The stored values equal
+/// the gradient of the dense operand. At unstored positions, the condition and `upstream` have their fills.
 ///
 /// # NaN
 ///
@@ -299,7 +299,7 @@ where
 ///
 /// # Errors
 ///
-/// - `NotBroadcastable`: the shapes cannot be broadcast;
+/// - `NotBroadcastable`: the shapes cannot be broadcast together;
 /// - `ShapeMismatch`: `upstream` does not have the shape of the forward result;
 /// - `TooLarge`: a sparse operand is broadcast to too many entries.
 ///

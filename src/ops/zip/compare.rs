@@ -1,4 +1,4 @@
-//! Comparisons. Complex numbers do not have an order:
+//! Comparisons. Complex numbers do not have an order, so `less` and similar functions do not compile:
 //!
 //! ```compile_fail,E0277
 //! use lacuna::{CooTensor, less};

@@ -38,9 +38,10 @@ impl<T: Float> Zip<T, T> for Copysign {
 /// # Shapes
 #[doc = page!(shapes)]
 /// # Implicit values
-/// If *x* has a fill of 0, entries of only *y* are not stored, and the fill is 0 without a sign. The same holds for a fill
-/// of NaN. Otherwise the union of both patterns is stored: where only one side has an entry, the other contributes its
-/// fill. For [stored views](crate::Stored), the result has the common entries, and the fill of both.
+/// If *x* has a fill of 0 or NaN, entries of only *y* are not stored. The fill of the result is then `+0.0` or NaN.
+/// Otherwise the result stores the union of both patterns: if only one operand has an entry at a position, the other
+/// operand contributes its fill. For [stored views](crate::Stored), the result has the common entries and the common
+/// fill.
 #[doc = page!(implicit)]
 /// # NaN
 ///

@@ -47,13 +47,13 @@ impl<T: Real> Zip<T, T> for Minimum {
 #[doc = page!(shapes)]
 /// # Implicit values
 #[doc = page!(union)]
-/// A fill of NaN, or of the smallest integer of its type, makes all results the same: entries of only the other operand
-/// are not stored. For [stored views](crate::Stored), an entry of only one operand is copied unchanged, and the result
-/// has the common fill.
+/// If the fill of an operand is NaN or the smallest integer of the type, all results with that fill are the same:
+/// entries of only the other operand are not stored. For [stored views](crate::Stored), an entry of only one operand is
+/// copied unchanged, and the result has the common fill.
 #[doc = page!(implicit)]
 /// # NaN
 ///
-/// NaN if either element is NaN. `-0.0` is less than `0.0` (minimum of IEEE 754-2019).
+/// The result is NaN if either element is NaN. `-0.0` is less than `0.0` (minimum of IEEE 754-2019).
 ///
 /// # Gradient
 ///
@@ -102,7 +102,8 @@ impl Differentiable for Minimum {
 
 /// Returns the gradients of [`minimum`](crate::minimum()).
 ///
-/// The smaller element receives the upstream gradient. Two equal elements receive half of it each.
+/// The smaller element receives the upstream gradient. If both elements are equal, each receives half of the upstream
+/// gradient.
 ///
 /// *dx* = *dz* if *x* < *y*, *dz* / 2 if *x* = *y*, otherwise 0; *dy* likewise
 ///
@@ -112,7 +113,7 @@ impl Differentiable for Minimum {
 #[doc = page!(gradient_implicit)]
 /// # NaN
 ///
-/// If either element is NaN, both receive 0. Zeros of both signs are equal.
+/// If either element is NaN, both elements receive 0. Zeros of both signs are equal.
 ///
 /// # Gradient
 #[doc = page!(second_gradient)]
@@ -179,13 +180,13 @@ impl<T: Real> Zip<T, T> for Maximum {
 #[doc = page!(shapes)]
 /// # Implicit values
 #[doc = page!(union)]
-/// A fill of NaN, or of the largest integer of its type, makes all results the same: entries of only the other operand
-/// are not stored. For [stored views](crate::Stored), an entry of only one operand is copied unchanged, and the result
-/// has the common fill.
+/// If the fill of an operand is NaN or the largest integer of the type, all results with that fill are the same:
+/// entries of only the other operand are not stored. For [stored views](crate::Stored), an entry of only one operand is
+/// copied unchanged, and the result has the common fill.
 #[doc = page!(implicit)]
 /// # NaN
 ///
-/// NaN if either element is NaN. `0.0` is greater than `-0.0` (maximum of IEEE 754-2019).
+/// The result is NaN if either element is NaN. `0.0` is greater than `-0.0` (maximum of IEEE 754-2019).
 ///
 /// # Gradient
 ///
@@ -234,7 +235,8 @@ impl Differentiable for Maximum {
 
 /// Returns the gradients of [`maximum`](crate::maximum()).
 ///
-/// The larger element receives the upstream gradient. Two equal elements receive half of it each.
+/// The larger element receives the upstream gradient. If both elements are equal, each receives half of the upstream
+/// gradient.
 ///
 /// *dx* = *dz* if *x* > *y*, *dz* / 2 if *x* = *y*, otherwise 0; *dy* likewise
 ///
@@ -244,7 +246,7 @@ impl Differentiable for Maximum {
 #[doc = page!(gradient_implicit)]
 /// # NaN
 ///
-/// If either element is NaN, both receive 0. Zeros of both signs are equal.
+/// If either element is NaN, both elements receive 0. Zeros of both signs are equal.
 ///
 /// # Gradient
 #[doc = page!(second_gradient)]

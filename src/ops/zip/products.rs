@@ -39,8 +39,9 @@ impl<T: Element> Zip<T, T> for Mul {
 /// entries of only the operand with the finite fill are not stored, and they must be finite too. Integers and `bool`,
 /// where `*` is `and`, are always finite.
 ///
-/// A fill of NaN makes all results NaN: entries of only the other operand are not stored. With any other fill, the
-/// union is stored. For [stored views](crate::Stored), the result has the common entries and the common fill.
+/// If the fill of an operand is NaN, all results with that fill are NaN: entries of only the other operand are not
+/// stored. With any other fill, the union is stored. For [stored views](crate::Stored), the result has the common
+/// entries and the common fill.
 #[doc = page!(implicit)]
 /// # NaN
 ///
@@ -52,7 +53,7 @@ impl<T: Element> Zip<T, T> for Mul {
 ///
 /// # Errors
 ///
-/// - `Overflow`: an integer result does not fit, with its coordinates, or as the fill;
+/// - `Overflow`: an integer result or the fill of the result does not fit the element type;
 /// - `NonFinite`: an element that is not finite meets an unstored zero; the error reports its coordinates. Stored views
 ///   do not read unstored positions;
 #[doc = page!(errors)]
@@ -232,9 +233,9 @@ impl<T: Numeric> Zip<T, T> for Div {
 #[doc = page!(shapes)]
 /// # Implicit values
 #[doc = page!(union)]
-/// With fills of zero, the fill is NaN for floats, and an error for integers. A fill of NaN makes all results NaN:
-/// entries of only the other operand are not stored. For [stored views](crate::Stored), the result has the common
-/// entries and the common fill.
+/// With fills of zero, the fill is NaN for floats, and an error for integers. If the fill of an operand is NaN, all
+/// results with that fill are NaN: entries of only the other operand are not stored. For [stored views](crate::Stored),
+/// the result has the common entries and the common fill.
 #[doc = page!(implicit)]
 /// # NaN
 ///
@@ -247,7 +248,7 @@ impl<T: Numeric> Zip<T, T> for Div {
 ///
 /// # Errors
 ///
-/// - `Overflow`: an integer result does not fit, with its coordinates, or as the fill;
+/// - `Overflow`: an integer result or the fill of the result does not fit the element type;
 /// - `DivisionByZero`: an integer is divided by zero, with the coordinates, or as the fill;
 #[doc = page!(errors)]
 /// # Complexity

@@ -33,9 +33,9 @@ impl<T: Remainder> Zip<T, T> for Rem {
 #[doc = page!(shapes)]
 /// # Implicit values
 #[doc = page!(union)]
-/// With fills of zero, the fill is NaN for floats, and an error for integers. A fill of NaN makes all results NaN:
-/// entries of only the other operand are not stored. For [stored views](crate::Stored), the result has the common
-/// entries and the common fill.
+/// With fills of zero, the fill is NaN for floats, and an error for integers. If the fill of an operand is NaN, all
+/// results with that fill are NaN: entries of only the other operand are not stored. For [stored views](crate::Stored),
+/// the result has the common entries and the common fill.
 #[doc = page!(implicit)]
 /// # NaN
 ///
@@ -105,9 +105,9 @@ impl<T: Remainder> Zip<T, T> for RemEuclid {
 #[doc = page!(shapes)]
 /// # Implicit values
 #[doc = page!(union)]
-/// With fills of zero, the fill is NaN for floats, and an error for integers. A fill of NaN makes all results NaN:
-/// entries of only the other operand are not stored. For [stored views](crate::Stored), the result has the common
-/// entries and the common fill.
+/// With fills of zero, the fill is NaN for floats, and an error for integers. If the fill of an operand is NaN, all
+/// results with that fill are NaN: entries of only the other operand are not stored. For [stored views](crate::Stored),
+/// the result has the common entries and the common fill.
 #[doc = page!(implicit)]
 /// # NaN
 ///

@@ -19,7 +19,7 @@ use crate::tensor::Tensor;
 
 /// One number per position of an axis.
 ///
-/// It is `&factors` of a slice, a `Vec`, an `ndarray` array or a tensor of rank 1.
+/// The argument is `&factors`. The factors are a slice, a `Vec`, an `ndarray` array or a tensor of rank 1.
 pub trait Factors<T: Element> {
     /// Returns the numbers; rejects any other count or rank.
     #[doc(hidden)]
@@ -65,7 +65,7 @@ fn in_order<T: Element, D: Dimension>(array: &ArrayBase<impl Data<Elem = T>, D>)
 
 /// Returns the product with one number per position of an axis.
 ///
-/// For the last axis, each column is multiplied by its number; for the axis before, each row.
+/// For the last axis, each column of a matrix is multiplied by one number. For the axis before the last, each row is.
 ///
 /// *z*<sub>…j…</sub> = *x*<sub>…j…</sub> · *f*<sub>j</sub>
 ///
@@ -76,8 +76,8 @@ fn in_order<T: Element, D: Dimension>(array: &ArrayBase<impl Data<Elem = T>, D>)
 ///
 /// # Implicit values
 ///
-/// The pattern is shared. The fill times each factor must be one value, ignoring the sign of zero. This holds for a
-/// fill of zero if all factors are finite, or if the slices of the others are stored completely.
+/// The pattern is shared. The fill times each factor must be one value, ignoring the sign of zero. A fill of zero
+/// satisfies this condition if every slice with a factor that is not finite is stored completely.
 /// [`x.stored().scale(…)`](crate::Stored) scales only the entries, for any fill and factors, and keeps the fill.
 ///
 /// # NaN
@@ -96,7 +96,7 @@ fn in_order<T: Element, D: Dimension>(array: &ArrayBase<impl Data<Elem = T>, D>)
 /// - `LengthMismatch`: the number of factors differs from the length of the axis;
 /// - `RankMismatch`: an array or a tensor of factors does not have rank 1;
 /// - `FillVaries`: unstored positions would hold different values;
-/// - `Overflow`: an integer product does not fit; the error reports its coordinates, or the fill.
+/// - `Overflow`: an integer product or the fill of the result does not fit the element type.
 ///
 /// # Complexity
 ///

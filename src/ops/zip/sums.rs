@@ -42,10 +42,10 @@ impl<T: Element> Zip<T, T> for Add {
 #[doc = page!(shapes)]
 /// # Implicit values
 #[doc = page!(union)]
-/// A fill of NaN makes all results NaN: entries of only the other operand are not stored. For [stored
-/// views](crate::Stored), an entry of only one operand is copied unchanged, and the result has the common fill. A
-/// sparse row or column therefore adds entries at all positions that it is broadcast to. With an array, the result has
-/// only the entries of the view.
+/// If the fill of an operand is NaN, all results with that fill are NaN: entries of only the other operand are not
+/// stored. For [stored views](crate::Stored), an entry of only one operand is copied unchanged, and the result has the
+/// common fill. A sparse row or column therefore adds entries at all positions that it is broadcast to. If the other
+/// operand is an array, the result has only the entries of the view.
 #[doc = page!(implicit)]
 /// # NaN
 ///
@@ -58,7 +58,7 @@ impl<T: Element> Zip<T, T> for Add {
 ///
 /// # Errors
 ///
-/// - `Overflow`: an integer result does not fit, with its coordinates, or as the fill;
+/// - `Overflow`: an integer result or the fill of the result does not fit the element type;
 #[doc = page!(errors)]
 /// # Complexity
 #[doc = page!(complexity)]
@@ -128,7 +128,7 @@ impl Differentiable for Add {
 /// let (dx, dy) = grad::add(&x, &y, &ndarray::arr1(&[10.0, 20.0, 30.0]))?;
 /// assert_eq!((dx.values(), dy.values()), (&[10.0, 20.0][..], &[30.0][..]));
 /// assert!(dx.shares_pattern_with(&x));
-/// // a row beside a matrix receives the sums of the columns
+/// // the gradient of a broadcast row has the sums of the columns
 /// let (_, drow) = grad::add(&ndarray::arr2(&[[1.0; 3]; 2]), &x, &ndarray::arr2(&[[1.0, 2.0, 3.0],
 /// [10.0, 20.0, 30.0]]))?; assert_eq!(drow.values(), [11.0, 22.0]);
 /// # Ok::<(), lacuna::Error>(())
@@ -180,10 +180,11 @@ impl<T: Numeric> Zip<T, T> for Sub {
 #[doc = page!(shapes)]
 /// # Implicit values
 #[doc = page!(union)]
-/// A fill of NaN makes all results NaN: entries of only the other operand are not stored. For [stored
-/// views](crate::Stored), an entry of only the left operand is copied unchanged, an entry of only the right operand is
-/// negated, and the result has the common fill. A sparse row or column therefore adds entries at all positions that it
-/// is broadcast to. With an array, the result has only the entries of the view.
+/// If the fill of an operand is NaN, all results with that fill are NaN: entries of only the other operand are not
+/// stored. For [stored views](crate::Stored), an entry of only the left operand is copied unchanged, an entry of only
+/// the right operand is negated, and the result has the common fill. A sparse row or column therefore adds entries at
+/// all positions that it is broadcast to. If the other operand is an array, the result has only the entries of the
+/// view.
 #[doc = page!(implicit)]
 /// # NaN
 ///
@@ -195,7 +196,7 @@ impl<T: Numeric> Zip<T, T> for Sub {
 ///
 /// # Errors
 ///
-/// - `Overflow`: an integer result does not fit, with its coordinates, or as the fill;
+/// - `Overflow`: an integer result or the fill of the result does not fit the element type;
 #[doc = page!(errors)]
 /// # Complexity
 #[doc = page!(complexity)]

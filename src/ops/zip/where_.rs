@@ -25,8 +25,8 @@ use crate::tensor::erased::{Erased, SparseRef};
 
 /// A choice of [`where_`] for a condition of type `C`.
 ///
-/// For a sparse condition, a choice is `&tensor` of the format of the condition, or a number. For an array, it is
-/// `&array` or a number. The trait is sealed.
+/// For a sparse condition, a choice is `&tensor` of the format of the condition, or a number. For an array condition, a
+/// choice is `&array` or a number. The trait is sealed.
 pub trait Choice<'a, C: Operand>: Sized {
     /// The type of the elements.
     type Elem: Element;
@@ -97,19 +97,19 @@ choices! {
 /// # Shapes
 ///
 /// The three shapes are equal, or are broadcast as in numpy. If the condition is sparse, *a* and *b* are tensors of its
-/// format, or numbers. If it is an array, they are arrays or numbers.
+/// format, or numbers. If the condition is an array, *a* and *b* are arrays or numbers.
 ///
 /// # Implicit values
 ///
-/// Elements are moved unchanged. At an unstored position of the condition, its fill selects. If the fill is `true`, the
-/// result stores the entries of *c* and of *a*, and has the fill of *a*. Otherwise it stores the entries of *c* and of
-/// *b*, and has the fill of *b*. Entries of only the other choice are not stored. A tensor that is one stored number
-/// counts as that number, unless the result also has one position. The choice that the fill does not select is looked
-/// up, and is therefore never repeated.
+/// Elements are copied unchanged. At an unstored position of the condition, the fill of the condition selects. If that
+/// fill is `true`, the result stores the entries of *c* and of *a*, and has the fill of *a*. Otherwise the result
+/// stores the entries of *c* and of *b*, and has the fill of *b*. Entries of only the other choice are not stored. A
+/// tensor that consists of one stored element counts as a number, unless the result also has one position. lacuna looks
+/// up the elements of the choice that the fill does not select. This choice is therefore never copied along an axis.
 ///
 /// # NaN
 ///
-/// NaN is moved like any other value, including its payload.
+/// NaN is copied like any other value, including its payload.
 ///
 /// # Gradient
 ///
@@ -117,12 +117,12 @@ choices! {
 ///
 /// # Errors
 ///
-/// - `NotBroadcastable`: the shapes cannot be broadcast;
+/// - `NotBroadcastable`: the shapes cannot be broadcast together;
 /// - `TooLarge`: a tensor is broadcast to too many entries, or an array to too many elements.
 ///
 /// # Complexity
 ///
-/// O(entries of all three), or O(elements) for arrays.
+/// O(entries of all three operands), or O(elements) for arrays.
 ///
 /// # Examples
 ///

@@ -41,17 +41,18 @@ impl<A: Element, B: Element, U: Element, F: Fn(A, B) -> U + Sync> Zip<A, B> for 
 ///
 /// # Shapes
 ///
-/// The shapes are equal, or are broadcast as in numpy. [`Partner`] lists the right operands. The elements may have two
-/// types, and the results a third type. The result is sparse if an operand is sparse; the result of two arrays is an
-/// array.
+/// The operands have equal shapes, or are broadcast as in numpy. [`Partner`] lists the types of right operands. The
+/// elements may have two types, and the results a third type. The result is sparse if an operand is sparse. The result
+/// of two arrays is an array.
 ///
 /// # Implicit values
 ///
 /// If only one operand has an entry, the other operand contributes its fill. The union of both patterns is stored,
 /// because the results of `f` are not known in advance. The fill is `f` of the fills; a zero is `+0.0`.
 ///
-/// For [stored views](Stored), the result has the common entries. Its fill is the fill of the operand that has its
-/// type, or zero. With an array, the pattern is shared, and all unstored positions must have one value.
+/// For [stored views](Stored), the result has the common entries. The fill is the fill of an operand that has the
+/// result type, or zero if neither operand has this type. If an operand is an array, the pattern is shared, and all
+/// unstored positions of the result must have one value.
 ///
 /// # NaN
 ///
@@ -63,9 +64,9 @@ impl<A: Element, B: Element, U: Element, F: Fn(A, B) -> U + Sync> Zip<A, B> for 
 ///
 /// # Errors
 ///
-/// - `NotBroadcastable`: the shapes cannot be broadcast;
-/// - `FillsDiffer`: stored views of tensors with different fills, which have the type of the results;
-/// - `FillVaries`: unstored positions would have different values because of an array;
+/// - `NotBroadcastable`: the shapes cannot be broadcast together;
+/// - `FillsDiffer`: the operands are stored views of tensors of the result type, with different fills;
+/// - `FillVaries`: the elements of an array operand would lead to different values at unstored positions;
 /// - `TooLarge`: a sparse operand is broadcast to too many entries, or an array to too many elements.
 ///
 /// # Complexity
