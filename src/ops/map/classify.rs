@@ -76,7 +76,7 @@ pub fn isinf_into<X: Operand<Elem: Element>>(x: &X, out: &mut impl Answers<X>) -
 #[doc = page!(predicate)]
 /// # NaN
 ///
-/// Every NaN yields `true`, whatever its sign and payload.
+/// Every NaN yields `true`, for any sign and payload.
 ///
 /// # Examples
 ///

@@ -8,7 +8,7 @@ use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 use crate::tensor::stored::Stored;
 
-/// Defines the methods of elementwise functions. Arrays get those that the table marks with `arrays`.
+/// Defines the methods of elementwise functions. Arrays get the methods that the table marks with `arrays`.
 macro_rules! functions {
     ([$public:vis fn] [$elem:ty] $Mapped:ident<$Own:ident> $owner:ident $($family:ident {$(
         #[doc = $sentence:literal] $name:ident [$bound:ident -> $result:ident] $kinds:tt $methods:ident $gradient:tt $(command $command:tt)?;

@@ -24,10 +24,10 @@ use crate::plan::product_rows::RowEntries;
 /// *dx*<sub>i,k</sub> = Σ<sub>j</sub> *dz*<sub>i,j</sub> · *y*<sub>k,j</sub>,
 /// *dy*<sub>k,j</sub> = Σ<sub>i</sub> *x*<sub>i,k</sub> · *dz*<sub>i,j</sub>
 ///
-/// The sums of *dx* have eight partial sums. The term of each *j* is added to partial sum *j* mod 8, and these are
-/// added as ((0 + 1) + (2 + 3)) + ((4 + 5) + (6 + 7)). The sums of *dy* are added in the order of *i*. Each product and
-/// each sum is rounded, 16-bit floats only once, at the end. The gradients are therefore bitwise identical for arrays
-/// and both formats.
+/// Each sum of *dx* has eight partial sums. The term of each *j* is added to partial sum *j* mod 8, and the partial
+/// sums are added as ((0 + 1) + (2 + 3)) + ((4 + 5) + (6 + 7)). The sums of *dy* are added in the order of *i*. Each
+/// product and each sum is rounded. 16-bit floats are rounded only once, at the end. The gradients are therefore
+/// bitwise identical for arrays and both formats.
 ///
 /// # Shapes
 ///
@@ -36,15 +36,15 @@ use crate::plan::product_rows::RowEntries;
 ///
 /// # Implicit values
 ///
-/// The gradient of a sparse operand has the pattern of the operand (shared) and a fill of 0. At its entries, it is the
-/// gradient of the dense operand. `upstream` may have any format and any fill; the fill of a [stored
+/// The gradient of a sparse operand has the pattern of the operand (shared) and a fill of 0. The stored values equal
+/// the gradient of the dense operand. `upstream` may have any format and any fill; the fill of a [stored
 /// view](crate::Stored) counts as 0. Unstored positions of the other operand hold zero, unless that operand is a stored
 /// view.
 ///
 /// # NaN
 ///
-/// As in [`matmul()`](crate::matmul()): an element of `upstream` that is not finite makes NaN of the unstored zeros
-/// that it meets. An element of `upstream` that is zero contributes nothing, whatever it meets.
+/// As in [`matmul()`](crate::matmul()): an element of `upstream` that is not finite times an unstored zero is NaN. An
+/// element of `upstream` that is zero is skipped, even if the other factor is not finite.
 ///
 /// # Gradient
 ///
@@ -59,8 +59,8 @@ use crate::plan::product_rows::RowEntries;
 ///
 /// # Complexity
 ///
-/// O(nnz of *x* · columns), or O(pairs of entries that meet) if *y* is sparse. Each element of an array *x* counts as
-/// an entry.
+/// O(nnz of *x* · columns), or O(pairs of entries that are multiplied) if *y* is sparse. Each element of an array *x*
+/// counts as an entry.
 ///
 /// # Examples
 ///

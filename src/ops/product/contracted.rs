@@ -53,7 +53,7 @@ pub(super) struct Contracted<'a, T: Clone> {
     pub(super) has_zeros: bool,
     /// The length of the rows.
     pub(super) width: usize,
-    /// The index of the factor that is an upstream gradient. Products with a zero of it are skipped.
+    /// The index of the factor that is an upstream gradient. Products with a zero of the upstream gradient are skipped.
     pub(super) upstream: Option<usize>,
 }
 
@@ -78,8 +78,8 @@ impl<T: Ring> Contracted<'_, T> {
         factors.iter().zip(numbers).map(|(factor, number)| (rows(factor), &**number as _)).collect()
     }
 
-    /// Returns the index of the upstream gradient if skipping its zeros makes a difference. It does if another item is
-    /// not finite, or if a product of the others may be infinite.
+    /// Returns the index of the upstream gradient if skipping its zeros makes a difference. Skipping makes a difference
+    /// if another item is not finite, or if a product of the other items may be infinite.
     fn checked_upstream(&self, factors: &[AxisFactor<'_, T>], counts_values: bool) -> Option<usize> {
         let is_finite = |upstream: usize| {
             let others = factors.iter().enumerate().filter(|(at, _)| *at != upstream).map(|(_, factor)| &*factor.items);
@@ -120,7 +120,7 @@ impl<T: Ring> Contracted<'_, T> {
         Ok(sums)
     }
 
-    /// Sets a sum to NaN if a factor that is not finite meets an unstored zero.
+    /// Sets a sum to NaN if a factor that is not finite is multiplied by an unstored zero.
     fn meet_zeros(&self, factors: &[AxisFactor<'_, T>], into: &[usize], sums: &mut [T]) -> Result<()> {
         if factors.iter().all(|factor| all_finite(&factor.items)) {
             return Ok(());
@@ -156,7 +156,7 @@ impl<T: Ring> Contracted<'_, T> {
         Ok(())
     }
 
-    /// Counts for each sum the stored elements that meet a factor that is not finite and are not skipped.
+    /// Counts for each sum the stored elements that are multiplied by a factor that is not finite and are not skipped.
     fn count_stored(
         &self,
         factors: &[AxisFactor<'_, T>],

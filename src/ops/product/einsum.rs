@@ -12,7 +12,7 @@ use crate::ops::op;
 use crate::ops::operand::Operand;
 use crate::ops::reduce::check_upstream;
 
-/// The options of [`einsum`](einsum()); a plain string converts to it.
+/// The options of [`einsum`](einsum()). A plain string converts to this type.
 ///
 /// # Examples
 ///
@@ -33,7 +33,7 @@ pub struct Einsum<'a> {
     pub spec: Cow<'a, str>,
     /// The two operands that each step multiplies, as indices in the remaining list.
     ///
-    /// The product replaces the first of the two. With `None`, operands are multiplied from left to right.
+    /// The product replaces the first of the two operands. If `None`, operands are multiplied from left to right.
     pub order: Option<Vec<[usize; 2]>>,
 }
 
@@ -45,7 +45,8 @@ impl<'a> Einsum<'a> {
 
     /// Sets the two operands that each step multiplies, as indices.
     ///
-    /// The indices refer to the list of remaining operands, in which the product replaces the first of the two.
+    /// The indices refer to the list of remaining operands, in which the product replaces the first of the two
+    /// operands.
     pub fn order(self, order: impl Into<Vec<[usize; 2]>>) -> Self {
         Einsum { order: Some(order.into()), ..self }
     }
@@ -97,19 +98,19 @@ fn read<X: Operand<Elem: Ring>>(options: &Einsum<'_>, operands: &[&X]) -> Result
 ///
 /// Each letter is an axis. Operands that share a letter are aligned on that axis. A letter that the result does not
 /// have is summed. A letter that an operand repeats selects its diagonal. Without `->`, the result has the letters that
-/// appear once, in alphabetical order. `...` is all axes without a letter, the same in every operand, counted from the
-/// last axis. Spaces are ignored.
+/// appear once, in alphabetical order. `...` represents all axes without a letter. These axes of different operands are
+/// aligned from the last axis. Spaces are ignored.
 ///
 /// Operands are multiplied two at a time, from left to right or in the order of [`Einsum::order`]. A letter that only
 /// one of the two operands has, and that is not needed later, is summed first, exactly and rounded once. The products
 /// are then added from +0.0, in row-major order of the summed axes of the left operand. Each product and each sum is
-/// rounded, and nothing is fused. 16-bit floats are added in `f32`, integers exactly, and `bool` is "or" of "and"s. A
-/// single operand is therefore summed exactly, or only moved.
+/// rounded, and nothing is fused. 16-bit floats are added in `f32`. Integers are added exactly. For `bool`, products
+/// are "and" and sums are "or". A single operand is therefore summed exactly, or its elements are only moved.
 ///
 /// # Shapes
 ///
-/// All axes with one letter have equal lengths. Operands are of one kind: tensors of one format and index type, or
-/// arrays.
+/// All axes with the same letter have equal lengths. All operands are of the same kind: tensors of one format and index
+/// type, or arrays.
 ///
 /// # Implicit values
 ///
@@ -118,8 +119,9 @@ fn read<X: Operand<Elem: Ring>>(options: &Einsum<'_>, operands: &[&X]) -> Result
 ///
 /// # NaN
 ///
-/// NaN times any element is NaN. If an operand or an intermediate product has an entry that is not finite, and unstored
-/// zeros meet it, this is an error as in [`matmul`](crate::matmul()). For stored views, it is not an error.
+/// NaN times any element is NaN. If an entry of an operand or of an intermediate product is not finite and is
+/// multiplied by unstored zeros, the function returns an error, as in [`matmul`](crate::matmul()). Stored views do not
+/// cause this error.
 ///
 /// # Gradient
 ///
@@ -127,12 +129,13 @@ fn read<X: Operand<Elem: Ring>>(options: &Einsum<'_>, operands: &[&X]) -> Result
 ///
 /// # Errors
 ///
-/// - `Argument`: the string is invalid or does not fit the operands (the error reports the position), or a fill is not
-///   zero;
+/// - `Argument`: the string is invalid or does not match the operands (the error reports the position), or a fill is
+///   not zero;
 /// - `NonFinite`: as above; the error reports the step;
-/// - `Overflow`: an integer sum does not fit;
-/// - `TooLarge`: an intermediate product or the result is out of proportion to the operands;
-/// - `AxisTooLong`, `AxisOverflow`: several axes that are merged into one axis are too long for that.
+/// - `Overflow`: an integer sum does not fit the element type;
+/// - `TooLarge`: an intermediate product or the result needs more than the larger of 1 GiB and 16 times the bytes of
+///   the operands;
+/// - `AxisTooLong`, `AxisOverflow`: an axis that is merged from several axes is too long.
 ///
 /// # Complexity
 ///
@@ -169,10 +172,11 @@ pub fn einsum<'a, X: Operand<Elem: Ring>>(spec: impl Into<Einsum<'a>>, operands:
 
 /// Returns the gradients of all operands of [`einsum`](einsum()).
 ///
-/// Each step is reversed by its own rule. For a product of matrices *c* = *a* · *b*, *da*<sub>ik</sub> =
-/// Σ<sub>j</sub> *dc*<sub>ij</sub> · *b*<sub>kj</sub> is added in eight partial sums by the position of *j*, as in
-/// [`sddmm`](crate::CooPattern::sddmm). *db*<sub>kj</sub> = Σ<sub>i</sub> *a*<sub>ik</sub> · *dc*<sub>ij</sub> is
-/// added in order. Each gradient is on the pattern of its operand. Each term of a sum receives the gradient of the sum.
+/// Each step is reversed by its own rule. For a product of matrices *c* = *a* · *b*, *da*<sub>ik</sub> = Σ<sub>j</sub>
+/// *dc*<sub>ij</sub> · *b*<sub>kj</sub> is added in eight partial sums by the position of *j*, as in
+/// [`sddmm`](crate::CooPattern::sddmm). *db*<sub>kj</sub> = Σ<sub>i</sub> *a*<sub>ik</sub> · *dc*<sub>ij</sub> is added
+/// in the order of *i*. Each gradient has the pattern of its operand. Each term of a sum receives the gradient of the
+/// sum.
 ///
 /// # Shapes
 ///

@@ -218,7 +218,7 @@ impl<T: Element> ProductResult<T> {
 }
 
 impl<T: Element> Entries<T> {
-    /// Returns all elements of the result; the caller has checked that they fit memory.
+    /// Returns all elements of the result; the caller has checked that the elements fit in memory.
     pub(super) fn into_elements(self) -> Result<ProductResult<T>> {
         let Entries { contraction, placed, values, fill, .. } = self;
         let size = contraction.shape.wide_size() as usize;

@@ -12,8 +12,8 @@ use crate::element::Element;
 use crate::ops::operand::ErasedOperand;
 use crate::tensor::erased::SparseRef;
 
-/// A function of axes in increasing order, their lengths, a first element and a buffer. It writes the flat indices of
-/// the elements within these axes, as if the axes had these lengths.
+/// A function of axes in increasing order, their lengths, a first element and a buffer. The function writes the flat
+/// indices of the elements within these axes, as if the axes had these lengths.
 type Place<'a> = Box<dyn Fn(&[usize], &[usize], usize, &mut [usize]) + Sync + 'a>;
 
 /// The elements that an operand holds one by one, in row-major order, and their positions.

@@ -17,8 +17,8 @@ pub(super) fn plain<T: Ring>(operation: &'static str) -> Product<PlusTimes, T> {
 /// *z*<sub>i,j</sub> = Σ<sub>k</sub> *x*<sub>i,k</sub> · *y*<sub>k,j</sub>
 ///
 /// Each sum starts from `+0.0` and adds its terms in the order of *k*. Each product and each sum is rounded, and
-/// nothing is fused. `f16` and `bf16` are added in `f32` and rounded once; integers are exact; `bool` is "or" of
-/// "and"s. A term that is skipped because an operand does not store it does not change any bit. The result is therefore
+/// nothing is fused. `f16` and `bf16` are added in `f32` and rounded once. Integers are exact. For `bool`, products are
+/// "and" and sums are "or". Skipping the terms of unstored positions does not change any bit. The result is therefore
 /// bitwise identical for both formats, for arrays and for any number of threads.
 ///
 /// # Shapes
@@ -32,19 +32,20 @@ pub(super) fn plain<T: Ring>(operation: &'static str) -> Product<PlusTimes, T> {
 ///
 /// # Implicit values
 ///
-/// If a position is not stored, the fill must be zero, of any sign. A sparse result has the fill `+0.0`. It stores a
-/// position if both operands store the elements of a term, even if the sum is zero. If one of two sparse operands is a
-/// [stored view](crate::Stored), both count as stored views, and the fills do not matter. The fill of a stored view
-/// does not matter with an array either.
+/// If an operand has unstored positions, its fill must be zero, of any sign. A sparse result has the fill `+0.0`. The
+/// result stores a position if both operands store the elements of a term, even if the sum is zero. If one of two
+/// sparse operands is a [stored view](crate::Stored), both count as stored views, and the fills do not matter. If the
+/// other operand is an array, the fill of a stored view does not matter either.
 ///
 /// # NaN
 ///
-/// Zero times an element that is not finite is NaN. An array with such an element therefore makes NaN of the unstored
-/// zeros that it meets, as in the dense form. This uses a slower path for its column, or for its row on the left.
+/// Zero times an element that is not finite is NaN. If an array has such an element, its products with unstored zeros
+/// are therefore NaN, as for dense operands. lacuna uses a slower algorithm for the column of that element, or for its
+/// row if the array is the left operand.
 ///
-/// With two sparse operands, an entry that is not finite would make NaN of unstored positions of the result. This is
-/// the error `NonFinite`; `x.stored()` multiplies only elements that both operands store. A NaN in the result is the
-/// canonical NaN.
+/// If both operands are sparse, an entry that is not finite would result in NaN at unstored positions of the result.
+/// The function therefore returns the error `NonFinite`. `x.stored()` multiplies only elements that both operands
+/// store. A NaN in the result is the canonical NaN.
 ///
 /// # Gradient
 ///
@@ -54,15 +55,16 @@ pub(super) fn plain<T: Ring>(operation: &'static str) -> Product<PlusTimes, T> {
 ///
 /// - `Argument`: an operand has rank 0, the lengths do not match, or an unstored position holds a fill that is not
 ///   zero;
-/// - `NotBroadcastable`: the batch axes cannot be broadcast;
+/// - `NotBroadcastable`: the batch axes cannot be broadcast together;
 /// - `NonFinite`: both operands are sparse, and one has an entry that is not finite; the error reports its coordinates;
 /// - `Overflow`: an element of the result does not fit the integer type;
 /// - `TooLarge`: the result needs more than the larger of 1 GiB and 16 times the bytes of both operands.
 ///
 /// # Complexity
 ///
-/// O(pairs of entries that meet), and O(nnz · columns) with an array. Rows are distributed over threads by their cost.
-/// If the right operand is an array of at least 8 MiB, up to a quarter of its bytes is allocated temporarily.
+/// O(pairs of entries that are multiplied), or O(nnz · columns) if an operand is an array. Rows are distributed over
+/// threads by their cost. If the right operand is an array of at least 8 MiB, up to a quarter of its bytes is allocated
+/// temporarily.
 ///
 /// # Examples
 ///

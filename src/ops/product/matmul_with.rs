@@ -29,7 +29,7 @@ use crate::pattern::Pattern;
 /// ```
 /// use lacuna::{CsrTensor, Matmul};
 ///
-/// // roads and their lengths: 0 -> 1 -> 2, and 0 -> 2 straight
+/// // roads and their lengths: 0 -> 1 -> 2, and 0 -> 2 directly
 /// let roads = CsrTensor::new([3, 3], vec![0, 2, 3, 3], vec![1, 2, 2], vec![4.0, 9.0, 3.0], f64::INFINITY)?;
 /// let by_two = roads.matmul_with(&roads, Matmul::min_plus())?;
 /// assert_eq!(by_two.entries(), [(vec![0, 2], 7.0)]);
@@ -85,9 +85,9 @@ const fn folded<A: Copy, M: Copy>(add: A, multiply: M) -> Folded<A, M> {
 }
 
 semirings! {
-    /// Adds products, as in [`matmul`](crate::matmul()). Without terms: 0.
+    /// Adds products, as in [`matmul`](crate::matmul()). The result without terms is 0.
     ///
-    /// For `bool`, the result is "or" of "and"s.
+    /// For `bool`, products are "and" and sums are "or".
     plus_times: PlusTimes, PlusTimes;
     /// Adds the left elements that have a partner.
     plus_first: Plus(First), Plus<First>;
@@ -98,28 +98,28 @@ semirings! {
     plus_pair: Plus(Pair), Plus<Pair>;
     /// Selects the smallest sum of two elements: shortest paths.
     ///
-    /// Without terms: `inf`, or the largest integer.
+    /// The result without terms is `inf`, or the largest integer.
     #[doc(alias = "tropical")]
     min_plus: folded(Min, Sum), Folded<Min, Sum>;
     /// Selects the largest sum of two elements: longest paths.
     ///
-    /// With logarithms of probabilities, these are the most likely paths. Without terms: `-inf`, or the smallest
-    /// integer.
+    /// If the elements are logarithms of probabilities, the results are the most likely paths. The result without terms
+    /// is `-inf`, or the smallest integer.
     max_plus: folded(Max, Sum), Folded<Max, Sum>;
-    /// Selects the smallest product. Without terms: as for [`min_plus`](Matmul::min_plus).
+    /// Selects the smallest product. The result without terms is the same as for [`min_plus`](Matmul::min_plus).
     min_times: folded(Min, Times), Folded<Min, Times>;
     /// Selects the largest product: most likely paths.
     ///
-    /// Without terms: as for [`max_plus`](Matmul::max_plus).
+    /// The result without terms is the same as for [`max_plus`](Matmul::max_plus).
     #[doc(alias = "viterbi")]
     max_times: folded(Max, Times), Folded<Max, Times>;
     /// Selects the minimum of the larger elements: paths with the best worst step.
     ///
-    /// Without terms: as for [`min_plus`](Matmul::min_plus).
+    /// The result without terms is the same as for [`min_plus`](Matmul::min_plus).
     min_max: folded(Min, Greater), Folded<Min, Greater>;
     /// Selects the maximum of the smaller elements: widest paths.
     ///
-    /// Without terms: as for [`max_plus`](Matmul::max_plus).
+    /// The result without terms is the same as for [`max_plus`](Matmul::max_plus).
     #[doc(alias = "bottleneck")]
     max_min: folded(Max, Lesser), Folded<Max, Lesser>;
     /// Selects the smallest left element that has a partner.
@@ -130,14 +130,14 @@ semirings! {
     max_first: folded(Max, First), Folded<Max, First>;
     /// Selects the largest right element that has a partner.
     max_second: folded(Max, Second), Folded<Max, Second>;
-    /// Returns 1 if two nonzero elements meet, otherwise 0.
+    /// Returns 1 if both elements of a pair are nonzero, otherwise 0.
     #[doc(alias = "lor_land")]
     or_and: folded(Or, And), Folded<Or, And>;
     /// Selects the left element of the first pair.
     any_first: folded(Any, First), Folded<Any, First>;
     /// Selects the right element of the first pair.
     any_second: folded(Any, Second), Folded<Any, Second>;
-    /// Returns 1 if any pair of elements meets: reachability.
+    /// Returns 1 if there is any pair of elements: reachability.
     #[doc(alias = "any_one")]
     any_pair: folded(Any, Pair), Folded<Any, Pair>;
 }
@@ -209,8 +209,8 @@ impl<'m, P: Pattern> From<&'m P> for Matmul<'m> {
 /// *z*<sub>i,j</sub> = ⊕<sub>k</sub> *x*<sub>i,k</sub> ⊗ *y*<sub>k,j</sub>, over the *k* that both operands store,
 /// in increasing order
 ///
-/// The terms are combined from left to right, in this order for any number of threads. If the addition is plus, it
-/// works as in [`matmul`](crate::matmul()): it starts from `+0.0`, adds 16-bit floats in `f32`, and adds integers
+/// The terms are combined from left to right, for any number of threads. If the addition is plus, sums are computed as
+/// in [`matmul`](crate::matmul()): a sum starts from `+0.0`, 16-bit floats are added in `f32`, and integers are added
 /// exactly.
 ///
 /// # Shapes
@@ -219,13 +219,13 @@ impl<'m, P: Pattern> From<&'m P> for Matmul<'m> {
 ///
 /// # Implicit values
 ///
-/// Operands count as [stored views](crate::Stored), whatever their fills are: an unstored position is not a term. An
-/// array stores all its elements. The fill of a sparse result is the result without terms, which the functions of
-/// [`Matmul`] document.
+/// Operands count as [stored views](crate::Stored), for any fills: an unstored position is not a term. An array stores
+/// all its elements. The fill of a sparse result is the result without terms, which the functions of [`Matmul`]
+/// document.
 ///
-/// A position is stored if both operands store a term for it, and the mask stores it ([`mask`](Matmul::mask)) or does
-/// not store it ([`without`](Matmul::without)). The values of a mask do not matter. If an operand is an array, the
-/// result is an array, with the fill at all other positions.
+/// The result stores a position if both operands store the elements of a term, and the mask stores the position
+/// ([`mask`](Matmul::mask)) or does not store the position ([`without`](Matmul::without)). The values of a mask do not
+/// matter. If an operand is an array, the result is an array, with the fill at all other positions.
 ///
 /// # NaN
 ///
@@ -246,7 +246,7 @@ impl<'m, P: Pattern> From<&'m P> for Matmul<'m> {
 ///
 /// # Complexity
 ///
-/// O(pairs of entries that meet, in rows with a position of the mask). With an array and without a mask, the same as
+/// O(pairs of entries that are multiplied), in rows with a position of the mask. With an array and no mask, the same as
 /// [`matmul`](crate::matmul()).
 ///
 /// # Examples

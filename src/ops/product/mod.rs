@@ -65,7 +65,7 @@ use crate::kernels::zip::all_finite;
 use crate::plan::product::Contraction;
 use crate::plan::product_rows::{ByRows, ProductRows, RowEntries, masked_lines};
 
-/// The positions at which a product is computed: the positions of a pattern, or all others.
+/// The positions at which a product is computed: the positions of a pattern, or all other positions.
 #[derive(Clone, Copy)]
 pub(super) struct Mask<'m> {
     pattern: &'m dyn ByRows,

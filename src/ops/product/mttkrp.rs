@@ -77,7 +77,7 @@ fn held<X: Operand>(x: &X, factors: &[ArrayViewD<'_, X::Elem>]) -> usize {
 ///
 /// The factors are multiplied in the order of their axes, and the terms are added in row-major order from +0.0. Each
 /// product and each sum is rounded, and nothing is fused. 16-bit floats are computed in `f32` and rounded once.
-/// Integers are exact if each product fits 128 bits.
+/// Integers are exact if each product fits in 128 bits.
 ///
 /// # Shapes
 ///
@@ -91,8 +91,8 @@ fn held<X: Operand>(x: &X, factors: &[ArrayViewD<'_, X::Elem>]) -> usize {
 ///
 /// # NaN
 ///
-/// NaN times any element is NaN. A factor that is not finite makes NaN of zeros, stored or unstored. For a stored view,
-/// unstored positions do not count.
+/// NaN times any element is NaN. Zero times a factor that is not finite is NaN, for stored and for unstored zeros. For
+/// a stored view, unstored positions do not count.
 ///
 /// # Gradient
 ///
@@ -103,8 +103,8 @@ fn held<X: Operand>(x: &X, factors: &[ArrayViewD<'_, X::Elem>]) -> usize {
 /// - `AxisOutOfRange`: the operand does not have the axis;
 /// - `Argument`: the rank is below 2, the number of factors is wrong, or the fill is not zero;
 /// - `ShapeMismatch`: a factor has the wrong shape;
-/// - `Overflow`: an integer does not fit;
-/// - `TooLarge`: the result is out of proportion to the operands.
+/// - `Overflow`: an integer result does not fit the element type;
+/// - `TooLarge`: the result needs more than the larger of 1 GiB and 16 times the bytes of the operands.
 ///
 /// # Complexity
 ///
@@ -310,8 +310,8 @@ fn moved<S: Data>(array: ArrayBase<S, IxDyn>, from: usize, to: usize) -> ArrayBa
 /// - `AxisOutOfRange`: the operand does not have the axis;
 /// - `LengthMismatch`: the length of the rows of the matrix differs from the length of the axis;
 /// - `Argument`: the fill is not zero;
-/// - `Overflow`: an integer does not fit;
-/// - `TooLarge`: the result is out of proportion to the operands.
+/// - `Overflow`: an integer result does not fit the element type;
+/// - `TooLarge`: the result needs more than the larger of 1 GiB and 16 times the bytes of the operands.
 ///
 /// # Complexity
 ///
@@ -398,9 +398,8 @@ pub fn ttm_backward<X: Operand<Elem: Float>, D: Dimension>(
 
 /// Returns the dot product of each lane of an operand along an axis with a vector.
 ///
-/// *z*<sub>……</sub> = Σ<sub>k</sub> *x*<sub>…k…</sub> · *v*<sub>k</sub>, as for [`ttm`] with a matrix of one
-/// row, without its axis. The result is an array. `x.scale(axis, &v)?.sum(axis)?` is sparse instead, and has exact
-/// sums.
+/// *z*<sub>……</sub> = Σ<sub>k</sub> *x*<sub>…k…</sub> · *v*<sub>k</sub>, as for [`ttm`] with a matrix of one row. The
+/// result is an array. For a sparse result with exact sums, use `x.scale(axis, &v)?.sum(axis)?`.
 ///
 /// # Shapes
 ///
@@ -465,7 +464,7 @@ fn without_axis(error: Error, axis: usize) -> Error {
 
 /// Returns the gradients of the operand and of the vector of [`ttv`].
 ///
-/// They are the gradients of [`ttm`] with a matrix of one row.
+/// The gradients are computed as for [`ttm`] with a matrix of one row.
 ///
 /// # Shapes
 ///

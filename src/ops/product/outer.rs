@@ -292,7 +292,7 @@ fn in_kind_of<T: Element>(x: &ErasedOperand<'_, T>, gradient: Erased<T>) -> Resu
 ///
 /// # Shapes
 ///
-/// The result has the axes of *x*, then the axes of *y*. Both operands are of one kind: tensors of one format, or
+/// The result has the axes of *x*, then the axes of *y*. Both operands are of the same kind: tensors of one format, or
 /// arrays.
 ///
 /// # Implicit values
@@ -302,7 +302,8 @@ fn in_kind_of<T: Element>(x: &ErasedOperand<'_, T>, gradient: Erased<T>) -> Resu
 ///
 /// # NaN
 ///
-/// NaN times any element is NaN. An entry that is not finite is an error if the other operand has unstored zeros.
+/// NaN times any element is NaN. If an entry is not finite and the other operand has unstored zeros, the function
+/// returns an error.
 ///
 /// # Gradient
 ///
@@ -312,8 +313,8 @@ fn in_kind_of<T: Element>(x: &ErasedOperand<'_, T>, gradient: Erased<T>) -> Resu
 ///
 /// - `Argument`: a fill is not zero;
 /// - `NonFinite`: an entry is not finite, and the other operand has unstored zeros;
-/// - `Overflow`: an integer product does not fit; the error reports its coordinates;
-/// - `TooLarge`: the result is out of proportion to the operands.
+/// - `Overflow`: an integer product does not fit the element type; the error reports the coordinates of the product;
+/// - `TooLarge`: the result needs more than the larger of 1 GiB and 16 times the bytes of the operands.
 ///
 /// # Complexity
 ///
@@ -391,9 +392,9 @@ pub fn kron<X: Operand<Elem: Ring>>(x: &X, y: &X) -> Result<X::Reduced<X::Elem>>
 
 /// Returns the gradients of both operands of [`outer`].
 ///
-/// *dx*<sub>i</sub> = Σ<sub>j</sub> *dz*<sub>ij</sub> · *y*<sub>j</sub> is added in eight partial sums by the
-/// position of *j*, as in [`sddmm`](crate::CooPattern::sddmm). *dy*<sub>j</sub> = Σ<sub>i</sub> *x*<sub>i</sub> ·
-/// *dz*<sub>ij</sub> is added in order. For sparse operands, the sums have only stored entries.
+/// *dx*<sub>i</sub> = Σ<sub>j</sub> *dz*<sub>ij</sub> · *y*<sub>j</sub> is added in eight partial sums by the position
+/// of *j*, as in [`sddmm`](crate::CooPattern::sddmm). *dy*<sub>j</sub> = Σ<sub>i</sub> *x*<sub>i</sub> ·
+/// *dz*<sub>ij</sub> is added in the order of *i*. For sparse operands, the sums have only stored entries.
 ///
 /// # Shapes
 ///

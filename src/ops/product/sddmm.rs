@@ -140,21 +140,21 @@ macro_rules! methods_of_patterns {
 }
 
 methods_of_patterns! {
-    /// Returns the products of two dense factors at the positions of this pattern only.
+    /// Returns the products of two dense factors at only the positions of this pattern.
     ///
     /// *z*<sub>ij</sub> = Σ<sub>k</sub> *l*<sub>ik</sub> · *r*<sub>jk</sub> at every stored (i, j): *l* times *r*
     /// transposed. Axes of the pattern before the last two are batches.
     ///
     /// Each product and each sum is rounded, and nothing is fused. The k-th product is added to partial sum k mod 8.
     /// The partial sums are added as ((0+1)+(2+3))+((4+5)+(6+7)). The result is therefore bitwise identical for every
-    /// format and any number of threads. 16-bit floats are summed in `f32` and rounded once; integers are exact; `bool`
-    /// is "or" of "and"s.
+    /// format and any number of threads. 16-bit floats are summed in `f32` and rounded once. Integers are exact. For
+    /// `bool`, products are "and" and sums are "or".
     ///
     /// # Shapes
     ///
     /// For a pattern of shape \[…, m, n\], *l* has the shape \[…, m, k\] and *r* has the shape \[…, n, k\]. Both
-    /// are arrays or views of any layout. A factor whose leading batch axes have length 1 or are missing is used for
-    /// all batches.
+    /// factors are arrays or views of any layout. A factor whose leading batch axes have length 1 or are missing is
+    /// used for all batches.
     ///
     /// # Implicit values
     ///
@@ -172,7 +172,7 @@ methods_of_patterns! {
     ///
     /// - `Argument`: the pattern has fewer than two axes;
     /// - `ShapeMismatch`, `LengthMismatch`: a factor does not have the expected shape;
-    /// - `Overflow`: an integer sum does not fit; the error reports its coordinates.
+    /// - `Overflow`: an integer sum does not fit the element type; the error reports its coordinates.
     ///
     /// # Complexity
     ///
@@ -198,7 +198,7 @@ methods_of_patterns! {
     #[doc(alias = "sampled_addmm")]
     #[doc(alias = "masked_matmul")]
     CooPattern;
-    /// Returns the products of two dense factors at the positions of this pattern only.
+    /// Returns the products of two dense factors at only the positions of this pattern.
     ///
     /// See [`CooPattern::sddmm`].
     ///
@@ -212,8 +212,8 @@ methods_of_patterns! {
 impl<P: Pattern, T: Ring> Stored<'_, P, T> {
     /// Returns the entries times the product of two dense factors.
     ///
-    /// Each dot product is computed as in [`pattern.sddmm(l, r)`](CooPattern::sddmm) and rounded to the type, then
-    /// multiplied.
+    /// Each dot product is computed as in [`pattern.sddmm(l, r)`](CooPattern::sddmm) and rounded to the element type,
+    /// then multiplied by the entry.
     ///
     /// *z*<sub>ij</sub> = *x*<sub>ij</sub> · Σ<sub>k</sub> *l*<sub>ik</sub> · *r*<sub>jk</sub> at every stored (i,
     /// j). The fill is 0.
@@ -221,7 +221,7 @@ impl<P: Pattern, T: Ring> Stored<'_, P, T> {
     /// # Errors
     ///
     /// - the errors of [`CooPattern::sddmm`];
-    /// - `Overflow`: an integer product with an entry does not fit.
+    /// - `Overflow`: an integer product with an entry does not fit the element type.
     ///
     /// # Examples
     ///
@@ -249,7 +249,7 @@ impl<P: Pattern, T: Ring> Stored<'_, P, T> {
 
 /// Returns the gradients of both factors of [`CooPattern::sddmm`].
 ///
-/// The gradients are those of [`grad::sddmm`](crate::grad::sddmm), for a tensor whose entries are all 1.
+/// The gradients equal the gradients of [`grad::sddmm`](crate::grad::sddmm) for a tensor whose entries are all 1.
 ///
 /// # Shapes
 ///
@@ -257,11 +257,11 @@ impl<P: Pattern, T: Ring> Stored<'_, P, T> {
 ///
 /// # Implicit values
 ///
-/// `upstream` is read at the stored positions only. If it does not store a position, its fill counts.
+/// Only the stored positions of the pattern are read from `upstream`. At an unstored position, `upstream` has its fill.
 ///
 /// # Errors
 ///
-/// The errors of [`CooPattern::sddmm`], and `ShapeMismatch` if `upstream` has another shape than the pattern.
+/// The errors of [`CooPattern::sddmm`], and `ShapeMismatch` if `upstream` does not have the shape of the pattern.
 ///
 /// # Complexity
 ///
@@ -303,12 +303,12 @@ pub fn pattern_sddmm_backward<P: Pattern, T: Float, L: Dimension, R: Dimension>(
 ///
 /// # Implicit values
 ///
-/// *dx* has the pattern of *x* (shared) and a fill of 0. `upstream` is read at the stored positions only. If it does
-/// not store a position, its fill counts.
+/// *dx* has the pattern of *x* (shared) and a fill of 0. Only the stored positions of the pattern are read from
+/// `upstream`. At an unstored position, `upstream` has its fill.
 ///
 /// # Errors
 ///
-/// The errors of [`Stored::sddmm`], and `ShapeMismatch` if `upstream` has another shape than *x*.
+/// The errors of [`Stored::sddmm`], and `ShapeMismatch` if `upstream` does not have the shape of *x*.
 ///
 /// # Complexity
 ///

@@ -142,8 +142,8 @@ fn dense<T: Float, G: Float>(
 /// exp(*x*<sub>k,s</sub> − max<sub>s</sub> *x*<sub>k,s</sub>), for *k* over the other axes and *r*, *s* over the
 /// given axes.
 ///
-/// Each step is computed in `f64`. The sum is exact and rounded once, and so is the result. The result is therefore
-/// bitwise identical for any order, format and number of threads.
+/// Each step is computed in `f64`. The sum is exact and rounded once. The result is also rounded once. The result is
+/// therefore bitwise identical for any order, format and number of threads.
 ///
 /// # Shapes
 ///
@@ -153,11 +153,12 @@ fn dense<T: Float, G: Float>(
 ///
 /// For [`x.stored()`](Stored), the groups consist of stored entries, the pattern is shared, and the fill of the result
 /// is 0. An unstored position has the weight 0, as if it were minus infinity. A sparse tensor that is not a stored view
-/// is an error, because its unstored positions would have several values.
+/// returns an error, because unstored positions of the result would have several values.
 ///
 /// # NaN
 ///
-/// A group with a NaN or with plus infinity has NaN for all its elements. A group with only minus infinity has too.
+/// If a group has a NaN or plus infinity, all results of the group are NaN. If all elements of a group are minus
+/// infinity, all results are also NaN.
 ///
 /// # Gradient
 ///
@@ -165,7 +166,7 @@ fn dense<T: Float, G: Float>(
 ///
 /// # Errors
 ///
-/// - `AxisOutOfRange`, `AxisRepeated`: *x* does not have an axis, or an axis is given twice;
+/// - `AxisOutOfRange`, `AxisRepeated`: *x* does not have an axis, or an axis appears twice;
 /// - `Argument`: *x* is a sparse tensor that is not a stored view.
 ///
 /// # Complexity
@@ -184,7 +185,7 @@ fn dense<T: Float, G: Float>(
 /// let absent = arr2(&[[5.0, f64::NEG_INFINITY, 5.0], [f64::NEG_INFINITY, -7.0, f64::NEG_INFINITY]]);
 /// assert_eq!(y.to_dense()?, softmax(&absent, 1)?);
 /// assert_eq!((x.stored().softmax(1)?, absent.softmax(1)?), (y, softmax(&absent, 1)?));
-/// assert!(x.softmax(1).unwrap_err().to_string().contains("stored()")); // not of all positions
+/// assert!(x.softmax(1).unwrap_err().to_string().contains("stored()")); // unstored positions are rejected
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 ///
@@ -259,7 +260,7 @@ pub fn log_softmax<X: Operand<Elem: Float>>(x: &X, axes: impl Into<Axes>) -> Res
 ///
 /// # NaN
 ///
-/// A group with a NaN, or with positive infinity, has gradients of NaN.
+/// If a group has a NaN or plus infinity, all gradients of the group are NaN.
 ///
 /// # Gradient
 ///
@@ -308,7 +309,7 @@ pub fn softmax_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
 ///
 /// # NaN
 ///
-/// A group with a NaN, or with positive infinity, has gradients of NaN.
+/// If a group has a NaN or plus infinity, all gradients of the group are NaN.
 ///
 /// # Gradient
 ///

@@ -76,7 +76,7 @@ fn read_dots(chars: &mut Peekable<CharIndices<'_>>, place: usize, own: &mut Labe
 }
 
 impl Spec {
-    /// Returns the labels that a string gives to the axes of operands with these lengths.
+    /// Returns the labels that a string assigns to the axes of operands with these lengths.
     pub(super) fn new(text: &str, lengths: &[&[usize]]) -> Result<Self> {
         let (lists, result) = written(text)?;
         if lists.len() != lengths.len() {

@@ -198,7 +198,7 @@ fn check_finite<T: Ring>(named: &Named<T>, is_left: bool) -> Result<()> {
 }
 
 /// Computes the sum of products of the operands, which have the first numbers. If unstored zeros count, values that are
-/// not finite are rejected where they meet them.
+/// not finite are rejected if they are multiplied by unstored zeros.
 fn contract<T: Ring>(
     spec: &Spec,
     order: Option<&[[usize; 2]]>,
@@ -272,8 +272,8 @@ impl<T: Float> StepRecord<T> {
     }
 }
 
-/// Computes the sum of products of operands. If unstored zeros count, values that are not finite are rejected where
-/// they meet them.
+/// Computes the sum of products of operands. If unstored zeros count, values that are not finite are rejected if they
+/// are multiplied by unstored zeros.
 pub(super) fn contracted<T: Ring>(
     spec: &Spec,
     order: Option<&[[usize; 2]]>,

@@ -79,7 +79,7 @@ pub(crate) fn tensordot_shape(lengths: [&[usize]; 2], axes: [&[isize]; 2]) -> Re
 /// # Errors
 ///
 /// - `LengthMismatch`: the numbers of axes of both operands differ;
-/// - `AxisOutOfRange`, `AxisRepeated`: an operand does not have an axis, or an axis is given twice;
+/// - `AxisOutOfRange`, `AxisRepeated`: an operand does not have an axis, or an axis appears twice;
 /// - `Argument`: two paired axes have different lengths, or a fill is not zero;
 /// - the errors of [`einsum`](crate::einsum()).
 ///

@@ -140,7 +140,8 @@ impl<T: Ring> Whole<T> {
         }
     }
 
-    /// Returns the elements chosen by [`diagonal`](Whole::diagonal) at their original positions; all others are zero.
+    /// Returns the elements chosen by [`diagonal`](Whole::diagonal) at their original positions; all other elements are
+    /// zero.
     pub(super) fn put_back(&self, chosen: &Self, kept: &[usize]) -> Result<Self> {
         let mut values = alloc::copies(T::ZERO, self.values().len())?;
         kept.iter().zip(chosen.values()).for_each(|(&at, &value)| values[at] = value);

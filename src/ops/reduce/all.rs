@@ -88,11 +88,11 @@ impl<T: Element> Fold<T> for All {
 ///
 /// # NaN
 ///
-/// NaN is truthy, as it is not zero; `-0.0` is not. A complex number is truthy if either part is.
+/// NaN is nonzero; `-0.0` is zero. A complex number is nonzero if either part is nonzero.
 ///
 /// # Gradient
 ///
-/// None: logical and is constant almost everywhere.
+/// None: the result is constant almost everywhere.
 ///
 #[doc = page!(errors)]
 ///

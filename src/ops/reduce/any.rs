@@ -100,21 +100,20 @@ fn any_of_cells(kept: &KeptAxes<'_>, count: usize, truths: &dyn NonzeroBits) -> 
 /// # Shapes
 ///
 /// The given axes are removed, or have length 1 with [`Axes::keep_dims`]. With [`Axes::all`], the result has rank 0.
-/// With [`Axes::none`], it has the truth of each element. The result has the format and index type of `x`, and `bool`
-/// elements.
+/// With [`Axes::none`], each element is a group. The result has the format and index type of `x`, and `bool` elements.
 ///
 /// # Implicit values
 ///
-/// A group (the positions that are reduced into one output element) with a stored entry has a stored result, even if it
-/// is `false`. All other output elements hold the fill. If a group has unstored positions, the fill counts; otherwise
-/// it does not. The fill of the result is `true` if the fill of `x` is nonzero and the groups are not empty, otherwise
-/// `false`. If no axis is reduced, the pattern is shared.
+/// A group consists of the positions that are reduced into one output element. A group with a stored entry has a stored
+/// result, even if the result is `false`. All other output elements hold the fill. The fill counts only in groups with
+/// unstored positions. The fill of the result is `true` if the fill of `x` is nonzero and the groups are not empty,
+/// otherwise `false`. If no axis is reduced, the pattern is shared.
 ///
 /// For [`x.stored()`](crate::Tensor::stored), only stored entries count, and the fill of the result is `false`.
 ///
 /// # NaN
 ///
-/// NaN is truthy, as it is not zero; `-0.0` is not. A complex number is truthy if either part is.
+/// NaN is nonzero; `-0.0` is zero. A complex number is nonzero if either part is nonzero.
 ///
 /// # Gradient
 ///
@@ -122,14 +121,14 @@ fn any_of_cells(kept: &KeptAxes<'_>, count: usize, truths: &dyn NonzeroBits) -> 
 ///
 /// # Errors
 ///
-/// - `AxisOutOfRange`, `AxisRepeated`: an axis is out of range for the rank, or is given twice;
+/// - `AxisOutOfRange`, `AxisRepeated`: an axis is out of range for the rank, or appears twice;
 /// - `TooLarge`: the result has too many offsets (CSR) or elements (arrays).
 ///
 /// # Complexity
 ///
 /// O(nnz · rank) if the kept axes come first or if there are at most 32 output elements per entry, otherwise O(nnz ·
-/// (rank + log nnz)). O(nnz + lanes) for trailing axes of CSR. O(elements) for arrays. A reduction over all axes stops
-/// soon after its first nonzero value, and so does a long lane of CSR.
+/// (rank + log nnz)). O(nnz + lanes) for trailing axes of CSR. O(elements) for arrays. A reduction over all axes or of
+/// a long CSR lane stops soon after the first nonzero value.
 ///
 /// # Examples
 ///
@@ -164,7 +163,8 @@ pub fn any<X: Operand>(x: &X, axes: impl Into<Axes>) -> Result<X::Reduced<bool>>
 /// *dx*<sub>k,r</sub> = *dy*<sub>k</sub>
 ///
 /// Logical or is constant almost everywhere, so its derivative is zero or does not exist. This surrogate is the
-/// gradient of a broadcast sum, which lets a loss reach the entries. It reads only the pattern of `x`, not its values.
+/// gradient of a sum, so the gradient of a loss reaches the entries. The surrogate reads only the pattern of `x`, not
+/// the values.
 ///
 /// # Shapes
 ///
@@ -187,7 +187,8 @@ pub fn any<X: Operand>(x: &X, axes: impl Into<Axes>) -> Result<X::Reduced<bool>>
 ///
 /// # Complexity
 ///
-/// The cost of [`any()`], O(nnz) of a sparse `upstream`, and at most a search of O(rank · log nnz) per output element.
+/// The cost of [`any()`], plus O(nnz) of a sparse `upstream` and at most a search of O(rank · log nnz) per output
+/// element.
 ///
 /// # Examples
 ///
@@ -208,7 +209,7 @@ pub fn any<X: Operand>(x: &X, axes: impl Into<Axes>) -> Result<X::Reduced<bool>>
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 ///
-/// Source: a rule of this library. It is the gradient of
+/// Source: a rule of this library, which is the gradient of
 /// [`numpy.sum`](https://numpy.org/doc/stable/reference/generated/numpy.sum.html) over the same axes.
 #[doc(alias = "grad")]
 #[doc(alias = "vjp")]

@@ -79,19 +79,20 @@ impl<T: Element> Fold<T> for CountNonzero {
 /// # Shapes
 ///
 /// The given axes are removed, or have length 1 with [`Axes::keep_dims`]. With [`Axes::all`], the result has rank 0.
-/// With [`Axes::none`], it has 1 or 0 per element. The result has the format and index type of `x`, and `u64` elements.
+/// With [`Axes::none`], the result has 1 or 0 per element. The result has the format and index type of `x`, and `u64`
+/// elements.
 ///
 /// # Implicit values
 ///
-/// A group with a stored entry has a stored result, even if it is 0. All other output elements hold the fill. Unstored
-/// positions count if the fill of `x` is nonzero. The fill of the result is then the number of positions of a group,
-/// otherwise 0. It is also 0 if no output element holds the fill and the number does not fit `u64`.
+/// A group with a stored entry has a stored result, even if the result is 0. All other output elements hold the fill.
+/// Unstored positions count if the fill of `x` is nonzero. The fill of the result is then the number of positions of a
+/// group, otherwise 0. If no output element holds the fill and the number does not fit in `u64`, the fill is also 0.
 ///
 /// For [`x.stored()`](crate::Tensor::stored), only stored entries count, and the fill of the result is 0.
 ///
 /// # NaN
 ///
-/// NaN is nonzero; `-0.0` is zero. A complex number is nonzero if either part is.
+/// NaN is nonzero; `-0.0` is zero. A complex number is nonzero if either part is nonzero.
 ///
 /// # Gradient
 ///
@@ -99,7 +100,7 @@ impl<T: Element> Fold<T> for CountNonzero {
 ///
 /// # Errors
 ///
-/// - `AxisOutOfRange`, `AxisRepeated`: an axis is out of range for the rank, or is given twice;
+/// - `AxisOutOfRange`, `AxisRepeated`: an axis is out of range for the rank, or appears twice;
 /// - `Uncountable`: a group has more than 2<sup>64</sup> − 1 nonzero positions;
 /// - `TooLarge`: the result has too many offsets (CSR) or elements (arrays).
 ///

@@ -218,7 +218,8 @@ pub(crate) fn gradient<T: Element, G: Element, H: Gradient<T, G>>(
     })
 }
 
-/// Computes [`group_gradient`] by labels: the elements of each group are gathered, and their gradients are scattered back.
+/// Computes [`group_gradient`] by labels. The elements of each group are gathered, and the gradients are scattered
+/// back.
 fn group_gradient_by_labels<T: Element, G: Element, A: GroupGradient<T, G>>(
     x: ArrayViewD<'_, T>,
     op: A,

@@ -50,7 +50,7 @@ impl<T: Element> Entries<'_, T> {
         Unstored { fill: self.fill, extent: reduction.extent() }
     }
 
-    /// Returns the maximum number of entries. The pattern does not determine it if values come in any order.
+    /// Returns the maximum number of entries. The pattern does not determine this number if values arrive in any order.
     pub(super) fn max_entries(&self) -> u128 {
         #[cfg(feature = "lazy")]
         if self.stream.is_some_and(|stream| stream.values.is_streamed()) {
@@ -118,9 +118,9 @@ impl<'a, U: Copy + Debug> Fill<'a, U> {
         Ok((!is_same).then_some((labels, nothing)))
     }
 
-    /// Returns the fill for the unstored output elements. If no output element holds the fill, it is the value that one
-    /// would hold. This gives a chunk of a tensor the fill of the whole tensor. It is `unseen` if this value does not
-    /// exist.
+    /// Returns the fill for the unstored output elements. If no output element holds the fill, returns the value that
+    /// such an element would hold. A chunk of a tensor therefore has the fill of the entire tensor. Returns `unseen` if
+    /// this value does not exist.
     fn fill_for(&self, stored: &AnyPattern, unseen: U) -> Result<U> {
         if let Some(extents) = self.extents {
             return Ok(self.of_labels(extents, stored)?.or_else(|| self.of_all(extents)).unwrap_or(unseen));

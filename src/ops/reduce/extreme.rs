@@ -228,7 +228,7 @@ pub fn min<X: Operand<Elem: Real>>(x: &X, axes: impl Into<Axes>) -> Result<X::Re
 ///
 /// let x = CooTensor::new([2, 2], vec![vec![0, 0, 1], vec![0, 1, 1]], vec![3.0, 3.0, 0.0], 0.0)?;
 /// let dx = grad::min(&x, &arr1(&[1.0, 4.0]), 1)?;
-/// assert_eq!(dx.values(), [0.5, 0.5, 2.0]); // half of row 1 went to its gap
+/// assert_eq!(dx.values(), [0.5, 0.5, 2.0]); // half of row 1 belongs to an unstored position
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 ///
@@ -303,7 +303,7 @@ pub fn max<X: Operand<Elem: Real>>(x: &X, axes: impl Into<Axes>) -> Result<X::Re
 ///
 /// let x = CooTensor::new([2, 2], vec![vec![0, 0, 1], vec![0, 1, 1]], vec![3.0, 3.0, 0.0], 0.0)?;
 /// let dx = grad::max(&x, &arr1(&[1.0, 4.0]), 1)?;
-/// assert_eq!(dx.values(), [0.5, 0.5, 2.0]); // half of row 1 went to its gap
+/// assert_eq!(dx.values(), [0.5, 0.5, 2.0]); // half of row 1 belongs to an unstored position
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 ///
@@ -332,7 +332,7 @@ pub fn max_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
 /// [`grad::nanmin`](crate::grad::nanmin()).
 ///
 #[doc = page!(errors)]
-/// - an empty group is not an error: its result is NaN.
+/// - an empty group does not return an error: the result is NaN.
 ///
 #[doc = page!(complexity)]
 /// ```
@@ -378,7 +378,7 @@ pub fn nanmin<X: Operand<Elem: Float>>(x: &X, axes: impl Into<Axes>) -> Result<X
 ///
 /// let x = CooTensor::new([2, 2], vec![vec![0, 0, 1], vec![0, 1, 1]], vec![3.0, 3.0, 0.0], 0.0)?;
 /// let dx = grad::nanmin(&x, &arr1(&[1.0, 4.0]), 1)?;
-/// assert_eq!(dx.values(), [0.5, 0.5, 2.0]); // half of row 1 went to its gap
+/// assert_eq!(dx.values(), [0.5, 0.5, 2.0]); // half of row 1 belongs to an unstored position
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 ///
@@ -407,7 +407,7 @@ pub fn nanmin_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
 /// [`grad::nanmax`](crate::grad::nanmax()).
 ///
 #[doc = page!(errors)]
-/// - an empty group is not an error: its result is NaN.
+/// - an empty group does not return an error: the result is NaN.
 ///
 #[doc = page!(complexity)]
 /// ```
@@ -453,7 +453,7 @@ pub fn nanmax<X: Operand<Elem: Float>>(x: &X, axes: impl Into<Axes>) -> Result<X
 ///
 /// let x = CooTensor::new([2, 2], vec![vec![0, 0, 1], vec![0, 1, 1]], vec![3.0, 3.0, 0.0], 0.0)?;
 /// let dx = grad::nanmax(&x, &arr1(&[1.0, 4.0]), 1)?;
-/// assert_eq!(dx.values(), [0.5, 0.5, 2.0]); // half of row 1 went to its gap
+/// assert_eq!(dx.values(), [0.5, 0.5, 2.0]); // half of row 1 belongs to an unstored position
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 ///

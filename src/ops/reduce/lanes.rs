@@ -219,8 +219,9 @@ pub(super) fn map_labelled_lanes<T: Element, S, U: Copy + Send + Sync>(
     Ok((in_axis_order(results, kept, lengths)?, labelled.lengths_in_order(reduction)))
 }
 
-/// Returns an array of the shape of `view`, with zeros except for the items that `write_gradients` writes. Its arguments are each
-/// element, its item, its output element in a reduction by labels, and its position in the group.
+/// Returns an array of the shape of `view`, with zeros except for the items that `write_gradients` writes. The
+/// arguments of `write_gradients` are each element, its item, its output element in a reduction by labels, and its
+/// position in the group.
 pub(super) fn labelled_gradients<T: Element, G: Element>(
     view: ArrayViewD<'_, T>,
     reduction: &Reduction,
@@ -274,7 +275,7 @@ pub(super) fn visit_rows<T: Element>(
     }
 }
 
-/// The location of a row of elements: in one lane, or across the lanes of as many output elements.
+/// The location of a row of elements: in one lane, or across the lanes of several output elements.
 pub(super) struct Place {
     /// The output element of the first element.
     pub(super) cell: usize,
@@ -333,7 +334,7 @@ fn map_copied_lanes<T: Element, S, U: Copy + Send + Sync>(
 }
 
 /// Returns a view without its axes of length 1, and how many of the first `kept` axes remain. There may be more such
-/// axes than recursive calls fit the stack.
+/// axes than recursive calls fit on the stack.
 fn without_ones<T>(mut view: ArrayViewD<'_, T>, mut kept: usize) -> (ArrayViewD<'_, T>, usize) {
     for axis in (0..view.ndim()).rev().filter(|&axis| view.len_of(Axis(axis)) == 1).collect::<Vec<_>>() {
         view = view.index_axis_move(Axis(axis), 0);
@@ -377,8 +378,9 @@ fn copy_lanes<T: Element>(lanes: ArrayViewD<'_, T>, mut copy: ArrayViewMut2<'_, 
     parts.for_each(|(part, mut copy)| copy.assign(&part));
 }
 
-/// Returns an array of the shape of `view`, with zeros except for the items that `write_gradients` writes. It is called for each
-/// row of the last axis, with its elements, their items, and the location of the row.
+/// Returns an array of the shape of `view`, with zeros except for the items that `write_gradients` writes.
+/// `write_gradients` is called for each row of the last axis, with the elements of the row, their items, and the
+/// location of the row.
 pub(super) fn give_back<T: Element, G: Element>(
     view: ArrayViewD<'_, T>,
     reduction: &Reduction,

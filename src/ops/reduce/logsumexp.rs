@@ -70,7 +70,7 @@ impl Exponentials {
     }
 }
 
-/// Returns the larger number, or NaN if one of both is NaN.
+/// Returns the larger number, or NaN if either number is NaN.
 fn larger(a: f64, b: f64) -> f64 {
     if a.is_nan() || a > b { a } else { b }
 }
@@ -173,7 +173,7 @@ impl<T: Float, G: Float> Gradient<T, G> for Weights {
 ///
 #[doc = page!(reduction)]
 /// The fill of the result is the fill of `x` plus the logarithm of the number of positions of a group. For
-/// [`x.stored()`](crate::Tensor::stored) only stored entries count, and the fill of the result is negative infinity.
+/// [`x.stored()`](crate::Tensor::stored), only stored entries count, and the fill of the result is negative infinity.
 ///
 /// # NaN
 ///
@@ -185,7 +185,8 @@ impl<T: Float, G: Float> Gradient<T, G> for Weights {
 /// [`grad::logsumexp`](crate::grad::logsumexp).
 ///
 #[doc = page!(errors)]
-/// - `Uncountable`: a group has 2<sup>128</sup> positions or more, some of them are not stored, and the fill is finite.
+/// - `Uncountable`: a group has 2<sup>128</sup> positions or more, some positions are not stored, and the fill is
+///   finite.
 ///
 /// # Complexity
 ///

@@ -1,8 +1,8 @@
 //! Reductions over axes, and their gradients.
 //!
 //! An operation is a descriptor: a [`Fold`](crate::kernels::fold::Fold) or a
-//! [`Holistic`](crate::kernels::holistic::Holistic). The drivers do the rest: [`sparse`] for tensors of both formats
-//! and their stored views, [`dense`] for arrays of any layout.
+//! [`Holistic`](crate::kernels::holistic::Holistic). The drivers apply the operation to operands: [`sparse`] for
+//! tensors of both formats and their stored views, [`dense`] for arrays of any layout.
 
 #[cfg(feature = "lazy")]
 pub(crate) mod accumulators;
@@ -150,8 +150,8 @@ fn reduce_entries<T: Element, H: Holistic<T>>(x: &Entries<'_, T>, op: H, axes: &
     fill.complete(pattern, values, unseen)
 }
 
-/// Returns the output elements that hold an entry, and the results of a holistic reduction there. The values are stored,
-/// or arrive in chunks.
+/// Returns the output elements that hold an entry, and the results of a holistic reduction there. Values are stored, or
+/// arrive in chunks.
 fn reduce_values<T: Element, H: Holistic<T>>(
     x: &Entries<'_, T>,
     op: H,
@@ -198,7 +198,7 @@ fn spread<X: Operand, U: Operand>(x: &X, upstream: &U, axes: &Axes) -> Result<X:
 }
 
 /// Returns the error of an operation without a result in an output element, whose coordinates on the kept axes are
-/// `kept`. Without coordinates it is the error of the fill.
+/// `kept`. If coordinates are missing, the error is about the fill.
 fn rejection(operation: &'static str, fault: GroupError, reduction: &Reduction, kept: Option<Vec<usize>>) -> Error {
     let coords = kept.map(|kept| reduction.result_axes(kept, || 0));
     match fault {

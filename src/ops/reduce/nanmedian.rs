@@ -16,7 +16,7 @@ use crate::ops::reduce::quantile::{QuantileGradient, QuantileRanks};
 pub use crate::kernels::median::MedianGradient;
 pub use crate::kernels::rank::EvenCount;
 
-/// The options of [`nanmedian`] and [`median`](crate::median()); axes convert to it.
+/// The options of [`nanmedian`] and [`median`](crate::median()). Axes convert to this type.
 ///
 /// [`nanmedian_index`] and the gradients have the same options.
 ///
@@ -43,7 +43,7 @@ pub struct Nanmedian {
     pub rule: MedianGradient,
     /// True if the gradient of a group with only NaN is divided among its elements.
     ///
-    /// Otherwise that gradient is dropped.
+    /// If false, that gradient is dropped.
     pub spread_nan: bool,
 }
 
@@ -72,14 +72,14 @@ impl Nanmedian {
 
     /// Passes the gradient only to the elements at the middle ranks.
     ///
-    /// Other elements that are equal to these receive 0.
+    /// Elements at all other ranks receive 0, even if their values are equal.
     pub fn first(self) -> Self {
         Nanmedian { rule: MedianGradient::First, ..self }
     }
 
     /// Passes the gradient of a group with only NaN to its elements.
     ///
-    /// Each of the n elements receives 1/n of it, as in PyTorch.
+    /// Each of the n elements receives 1/n of the gradient, as in PyTorch.
     pub fn spread_nan(self) -> Self {
         Nanmedian { spread_nan: true, ..self }
     }
@@ -132,12 +132,14 @@ impl<T: Real> Holistic<T> for MedianAndPosition {
 /// *s*<sub>m−1</sub> are the *x*<sub>k,r</sub> that are not NaN, for *k* over the kept axes and *r* over the reduced
 /// axes.
 ///
-/// Floats keep their type; for integers and `bool`, the result is `f64`. The elements are compared in their own type.
-/// Only the two middle values are converted and then averaged: `[i32::MAX, i32::MAX]` has the median 2147483647.0. If
-/// their sum overflows, the values are halved first: `[f64::MAX, f64::MAX]` has the median `f64::MAX`. `f16` and `bf16`
-/// are averaged in `f32`. A zero result is `+0.0`. [`Nanmedian::lower`] selects the lower middle value instead.
+/// For floats, the result has the type of the elements. For integers and `bool`, the result is `f64`. The elements are
+/// compared in their own type. Only the two middle values are converted and then averaged: `[i32::MAX, i32::MAX]` has
+/// the median 2147483647.0. If the sum of the two values overflows, the values are halved first: `[f64::MAX, f64::MAX]`
+/// has the median `f64::MAX`. `f16` and `bf16` are averaged in `f32`. A zero result is `+0.0`. [`Nanmedian::lower`]
+/// selects the lower middle value instead.
 ///
-/// Complex numbers do not have an order, so they do not compile (numpy uses the lexicographic order):
+/// Complex numbers do not have an order, so calls with complex elements do not compile (numpy uses the lexicographic
+/// order):
 ///
 /// ```compile_fail
 /// # use lacuna::{CooTensor, nanmedian};
@@ -153,15 +155,16 @@ impl<T: Real> Holistic<T> for MedianAndPosition {
 ///
 /// # Implicit values
 ///
-/// Unstored positions count with the fill as their value; they are counted, not visited one by one. A group (the
-/// positions that are reduced into one output element) with a stored entry has a stored result. All other output
-/// elements hold the fill. The fill of the result is the fill of `x` in the type of a median, or NaN if the groups are
-/// empty. If no axis is reduced, the pattern is shared. A group of more than 2<sup>64</sup> − 1 positions counts as
-/// that many. This does not change the median, because fewer positions can be stored.
+/// Unstored positions have the fill as their value. The function uses the number of unstored positions, and does not
+/// visit each position. A group consists of the positions that are reduced into one output element. A group with a
+/// stored entry has a stored result. All other output elements hold the fill. The fill of the result is the fill of `x`
+/// in the type of a median, or NaN if the groups are empty. If no axis is reduced, the pattern is shared. A group with
+/// more than 2<sup>64</sup> − 1 positions counts as a group with 2<sup>64</sup> − 1 positions. This does not change the
+/// median, because a tensor stores fewer entries than that.
 ///
 /// For [`x.stored()`](crate::Tensor::stored), only stored entries count, and the fill of the result is NaN. Use this
 /// for data whose unstored positions are unknown rather than zero. The result is the median of the same tensor with a
-/// fill of NaN, also for element types without NaN.
+/// fill of NaN. This also applies to element types without NaN.
 ///
 /// # NaN
 ///
@@ -174,7 +177,7 @@ impl<T: Real> Holistic<T> for MedianAndPosition {
 ///
 /// # Errors
 ///
-/// - `AxisOutOfRange`, `AxisRepeated`: an axis is out of range for the rank, or is given twice;
+/// - `AxisOutOfRange`, `AxisRepeated`: an axis is out of range for the rank, or appears twice;
 /// - `TooLarge`: the result has too many offsets (CSR) or elements (arrays), or a lane of a broadcast array is too long
 ///   to be copied.
 ///
@@ -184,8 +187,8 @@ impl<T: Real> Holistic<T> for MedianAndPosition {
 /// · rank) if the kept axes come first, otherwise O(nnz · (rank + log nnz)). The total is O(nnz + lanes) for trailing
 /// axes of CSR, and O(elements) for arrays.
 ///
-/// Each thread holds at most two copies of the largest group. Contiguous groups of an array are read in place. From
-/// other groups, each thread copies 2 MiB, or the groups that share a cache line.
+/// Each thread holds at most two copies of the largest group. Contiguous groups of an array are read in place. If
+/// groups are not contiguous, each thread copies 2 MiB of groups at a time, or the groups that share a cache line.
 ///
 /// # Examples
 ///
@@ -212,14 +215,14 @@ impl<T: Real> Holistic<T> for MedianAndPosition {
 /// assert_eq!(nanmedian(&x, &lower)?.to_dense()?, arr1(&[0.0, 4.0]).into_dyn());
 /// assert_eq!(nanmedian(&x, &lower)?.to_dense()?, nanmedian(&x.to_dense()?, &lower)?);
 ///
-/// // The positions that are not stored count, however many there are.
+/// // Unstored positions count, for any number of unstored positions.
 /// let vast = CooTensor::new([4_000_000_000, 1_000_000], vec![vec![7], vec![7]], vec![5i64], 3)?;
 /// assert_eq!(nanmedian(&vast, Axes::all())?.get(&[])?, 3.0);
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 ///
-/// If all elements are literals without a type, give one of them a type (`1.0_f64`). The type of a median depends on
-/// the type of the elements. Otherwise rustc may report ``expected `f64`, found `!` ``:
+/// If all elements are literals without a type, write one literal with a type (`1.0_f64`), because the type of a median
+/// depends on the type of the elements. Otherwise rustc may report ``expected `f64`, found `!` ``:
 ///
 /// ```
 /// # use lacuna::{CooTensor, nanmedian};
@@ -244,12 +247,12 @@ pub fn nanmedian<X: Operand<Elem: Real>>(
 
 /// Returns the result of [`nanmedian`], and the position of the lower middle value.
 ///
-/// If several elements are equal to the lower middle value, the position is the first one.
+/// If several elements are equal to the lower middle value, the first position is returned.
 ///
 /// *i*<sub>k</sub> = min { *r* : *x*<sub>k,r</sub> = *s*<sub>⌊(m−1)/2⌋</sub> }
 ///
 /// A position is the row-major index within the reduced axes, in increasing order of the axes, and has the type `u64`.
-/// The element there is the median if the number of values is odd, or if [`Nanmedian::lower`] is set.
+/// The element at this position is the median if the number of values is odd, or if [`Nanmedian::lower`] is set.
 ///
 /// # Shapes
 ///
@@ -320,16 +323,17 @@ pub fn nanmedian_index<X: Operand<Elem: Real>>(
 ///
 /// | options | elements that receive a gradient |
 /// | --- | --- |
-/// | none | one half each, divided among all elements equal to the lower or to the upper middle value |
-/// | [`lower`](Nanmedian::lower) | all of it, divided among all elements equal to the lower middle value |
-/// | [`first`](Nanmedian::first) | half each, the elements at ranks ⌊(m−1)/2⌋ and ⌊m/2⌋; all, if the ranks are equal |
-/// | `lower`, `first` | all of it, the element at rank ⌊(m−1)/2⌋ |
+/// | none | all elements equal to a middle value: one half of the gradient per middle value |
+/// | [`lower`](Nanmedian::lower) | all elements equal to the lower middle value: the entire gradient |
+/// | [`first`](Nanmedian::first) | the elements at ranks ⌊(m−1)/2⌋ and ⌊m/2⌋: half each; all if the ranks are equal |
+/// | `lower`, `first` | the element at rank ⌊(m−1)/2⌋: the entire gradient |
 ///
-/// A rank counts from 0, by value and then by position. With `first`, the receiver is therefore not always the first of
-/// several equal elements. If four elements are equal, the second and the third receive a gradient.
+/// Ranks start at 0, and order elements by value, then by position. With `first`, the gradient therefore does not
+/// always belong to the first of several equal elements. If four elements are equal, the second and the third receive a
+/// gradient.
 ///
-/// Each gradient is one product and one quotient in its type, or in `f32` for the 16-bit floats: *dy* · ½ / #*v*. If
-/// one value receives the entire gradient, it is *dy* / #*v*.
+/// Each gradient is computed with one product and one quotient, in the type of the gradient, or in `f32` for 16-bit
+/// floats: *dy* · ½ / #*v*. If one value receives the entire gradient, the formula is *dy* / #*v*.
 ///
 /// # Shapes
 ///
@@ -338,8 +342,8 @@ pub fn nanmedian_index<X: Operand<Elem: Real>>(
 ///
 /// # Implicit values
 ///
-/// For a sparse `x`, the result has the pattern of `x` (shared) and a fill of 0. Unstored positions count among the
-/// equal elements, at most 2<sup>64</sup> − 1 of them, and their gradient is dropped. At an unstored position,
+/// For a sparse `x`, the result has the pattern of `x` (shared) and a fill of 0. At most 2<sup>64</sup> − 1 unstored
+/// positions count among the equal elements. The gradient of unstored positions is dropped. At an unstored position,
 /// `upstream` has its fill. Entries of `upstream` for groups without an entry of `x` are dropped.
 ///
 /// For [`x.stored()`](crate::Tensor::stored), only stored entries count among the equal elements, so no gradient is
@@ -347,9 +351,9 @@ pub fn nanmedian_index<X: Operand<Elem: Real>>(
 ///
 /// # NaN
 ///
-/// A NaN in `x` receives 0. In a group with only NaN, each element receives 0, whatever the gradient of the group is.
-/// With [`spread_nan`](Nanmedian::spread_nan), each element receives an equal part of that gradient instead, as in
-/// PyTorch. A gradient that is NaN is the canonical NaN.
+/// A NaN in `x` receives 0. In a group with only NaN, each element receives 0, for any gradient of the group. With
+/// [`spread_nan`](Nanmedian::spread_nan), each element receives an equal part of that gradient instead, as in PyTorch.
+/// A gradient that is NaN is the canonical NaN.
 ///
 #[doc = page!(second_gradient)]
 ///
@@ -362,7 +366,8 @@ pub fn nanmedian_index<X: Operand<Elem: Real>>(
 /// # Complexity
 ///
 /// The cost of [`nanmedian`], and a lookup of O(rank · log nnz) in a sparse `upstream` per output element. With
-/// `first`, also the position of each entry that is equal to a middle value: O(rank), or O(rank · log lanes) for CSR.
+/// `first`, each entry that is equal to a middle value adds O(rank), or O(rank · log lanes) for CSR, to find the
+/// position of the entry.
 ///
 /// # Examples
 ///
@@ -370,7 +375,7 @@ pub fn nanmedian_index<X: Operand<Elem: Real>>(
 /// use lacuna::{CooTensor, Nanmedian, grad};
 /// use ndarray::arr1;
 ///
-/// // 1  .  NaN    the median is 0.5, of 1 and the 0 that is not stored
+/// // 1  .  NaN    the median is 0.5, of 1 and the unstored 0
 /// // 4  4  8      the median is 4
 /// let (rows, columns) = (vec![0, 0, 1, 1, 1], vec![0, 2, 0, 1, 2]);
 /// let x = CooTensor::new([2, 3], vec![rows, columns], vec![1.0, f64::NAN, 4.0, 4.0, 8.0], 0.0)?;
@@ -380,11 +385,11 @@ pub fn nanmedian_index<X: Operand<Elem: Real>>(
 /// assert_eq!(dx.values(), [5.0, 0.0, 3.0, 3.0, 0.0]);
 /// assert!(dx.shares_pattern_with(&x));
 ///
-/// // The dense gradient is the same at every stored position; what is not stored would have received 5 here.
+/// // The dense gradient is the same at every stored position. The unstored position receives 5.
 /// let dense = grad::nanmedian(&x.to_dense()?, &upstream, 1)?;
 /// assert_eq!(dense, ndarray::arr2(&[[5.0, 5.0, 0.0], [3.0, 3.0, 0.0]]).into_dyn());
 ///
-/// // The first of equals, and what is stored alone: the whole of row 0 goes to its 1.
+/// // With `first` and only stored entries, the 1 of row 0 receives the entire gradient of the row.
 /// let dx = grad::nanmedian(&x.stored(), &upstream, Nanmedian::over(1).first())?;
 /// assert_eq!(dx.values(), [10.0, 0.0, 0.0, 6.0, 0.0]);
 /// # Ok::<(), lacuna::Error>(())

@@ -27,7 +27,7 @@ pub enum NormOrder {
 
 /// The options of [`norm`] and [`grad::norm`](crate::grad::norm()).
 ///
-/// Plain axes convert to it.
+/// Plain axes convert to this type.
 ///
 /// # Examples
 ///
@@ -251,8 +251,8 @@ impl<T: Float, G: Float> Gradient<T, G> for NormGradient {
 /// The norm is the root of the exact sum of squares, unless [`Norm`] selects another order.
 ///
 /// *y*<sub>k</sub> = √Σ<sub>r</sub> *x*<sub>k,r</sub>², for *k* over the kept axes and *r* over the reduced axes.
-/// With [`Norm::one`], it is Σ<sub>r</sub> |*x*<sub>k,r</sub>|. With [`Norm::infinity`], it is max<sub>r</sub>
-/// |*x*<sub>k,r</sub>|.
+/// With [`Norm::one`], the norm is Σ<sub>r</sub> |*x*<sub>k,r</sub>|. With [`Norm::infinity`], the norm is
+/// max<sub>r</sub> |*x*<sub>k,r</sub>|.
 ///
 /// The squares and their sum are exact. The sum is rounded to 53 bits with an unlimited exponent, its root is computed
 /// in `f64`, and the root is rounded to the type. No square overflows or underflows: the norm of `[3e300, 4e300]` is
@@ -272,8 +272,8 @@ impl<T: Float, G: Float> Gradient<T, G> for NormGradient {
 /// [`grad::norm`](crate::grad::norm()).
 ///
 #[doc = page!(errors)]
-/// - `Uncountable`: a group has 2<sup>128</sup> positions or more, and the fill is finite and not 0. Not with
-///   `infinity`.
+/// - `Uncountable`: a group has 2<sup>128</sup> positions or more, and the fill is finite and not 0. [`Norm::infinity`]
+///   does not return this error.
 ///
 #[doc = page!(complexity)]
 /// ```
@@ -307,16 +307,17 @@ pub fn norm<X: Operand<Elem: Float>>(x: &X, options: impl Into<Norm>) -> Result<
 /// Returns the gradient of [`norm`].
 ///
 /// *dx*<sub>k,r</sub> = *x*<sub>k,r</sub> / *y*<sub>k</sub> · *dy*<sub>k</sub>, where *y* is the norm in `f64`, and 0
-/// if *y*<sub>k</sub> is 0. With [`Norm::one`], it is *dy*<sub>k</sub> with the sign of *x*<sub>k,r</sub>, and 0 if
-/// *x*<sub>k,r</sub> is 0. With [`Norm::infinity`], the *m* elements of the largest magnitude receive that value
-/// divided by *m*, and all others receive 0. Each step is computed in `f64`.
+/// if *y*<sub>k</sub> is 0. With [`Norm::one`], *dx*<sub>k,r</sub> is *dy*<sub>k</sub> with the sign of
+/// *x*<sub>k,r</sub>, and 0 if *x*<sub>k,r</sub> is 0. With [`Norm::infinity`], the *m* elements with the largest
+/// magnitude receive the gradient for [`Norm::one`] divided by *m*, and all other elements receive 0. Each step is
+/// computed in `f64`.
 ///
 #[doc = page!(gradient)]
 ///
 /// # NaN
 ///
-/// A NaN in a group yields NaN for the entire group. With `one`, it yields NaN only for itself. With `infinity`, no
-/// element receives NaN. Infinity over infinity is NaN.
+/// A NaN in a group yields NaN for the entire group. With `one`, a NaN yields NaN only for its own position. With
+/// `infinity`, no element receives NaN. Infinity divided by infinity is NaN.
 ///
 #[doc = page!(second_gradient)]
 ///

@@ -174,7 +174,7 @@ pub fn argmax<X: Operand<Elem: Real>>(x: &X, axes: impl Into<Axes>) -> Result<X:
 ///
 #[doc = page!(errors)]
 /// - `Uncountable`: a group has more than 2<sup>64</sup> − 1 positions;
-/// - an empty group is not an error: its result is `u64::MAX`.
+/// - an empty group does not return an error: the result is `u64::MAX`.
 ///
 #[doc = page!(complexity)]
 /// ```
@@ -215,7 +215,7 @@ pub fn nanargmin<X: Operand<Elem: Float>>(x: &X, axes: impl Into<Axes>) -> Resul
 ///
 #[doc = page!(errors)]
 /// - `Uncountable`: a group has more than 2<sup>64</sup> − 1 positions;
-/// - an empty group is not an error: its result is `u64::MAX`.
+/// - an empty group does not return an error: the result is `u64::MAX`.
 ///
 #[doc = page!(complexity)]
 /// ```

@@ -92,8 +92,9 @@ impl<T: Real, G: Float> GroupGradient<T, G> for ProdGradient {
 ///
 /// *y*<sub>k</sub> = Π<sub>r</sub> *x*<sub>k,r</sub>, for *k* over the kept axes and *r* over the reduced axes.
 ///
-/// Floats and complex numbers keep their type. Integers are multiplied exactly: signed integers to an `i64`, unsigned
-/// integers and `bool` to a `u64`. A zero makes the product zero, whatever the other factors are. The parts of a
+/// For floats and complex numbers, the result has the type of the elements. Integers are multiplied exactly: the
+/// product of signed integers is an `i64`, the product of unsigned integers or `bool` is a `u64`. If an integer factor
+/// is zero, the product is zero, even if the product of all other factors does not fit in 64 bits. The parts of a
 /// complex product are sums of products, as for `*`, and each operation is rounded as below.
 ///
 #[doc = page!(prod_numbers)]
@@ -112,7 +113,7 @@ impl<T: Real, G: Float> GroupGradient<T, G> for ProdGradient {
 /// [`grad::prod`](crate::grad::prod()).
 ///
 #[doc = page!(errors)]
-/// - `Overflow`: a product of integers does not fit 64 bits; the error reports the output element;
+/// - `Overflow`: a product of integers does not fit in 64 bits; the error reports the output element;
 /// - `Uncountable`: a group of a sparse tensor has 2<sup>128</sup> positions or more.
 ///
 /// # Complexity
@@ -133,7 +134,7 @@ impl<T: Real, G: Float> GroupGradient<T, G> for ProdGradient {
 /// assert_eq!(y.to_dense()?, arr1(&[-18.0, f64::INFINITY]).into_dyn());
 /// assert_eq!(y.to_dense()?, prod(&x.to_dense()?, 1)?);
 /// let zeros = prod(&x.with_fill(-0.0), Axes::all())?;
-/// assert_eq!(zeros.get(&[])?, 0.0); // -0.0: three signs, with those of the gaps
+/// assert_eq!(zeros.get(&[])?, 0.0); // -0.0: three factors have a negative sign
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 ///
@@ -164,7 +165,7 @@ pub fn prod<X: Operand<Elem: Ring>>(x: &X, axes: impl Into<Axes>) -> Result<X::R
 ///
 /// # Complexity
 ///
-/// The cost of [`prod`]. For a long group, the same cost again per halving, at most 128 times.
+/// The cost of [`prod`]. For a long group, each halving of the group adds the same cost, at most 128 times.
 ///
 /// # Examples
 ///
@@ -197,7 +198,7 @@ pub fn prod_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
 ///
 #[doc = page!(reduction)]
 /// The fill of the result is the fill of `x` to the power of the number of positions of a group, by repeated squaring.
-/// It is 1 if the fill of `x` is NaN.
+/// If the fill of `x` is NaN, the fill of the result is 1.
 #[doc = page!(prod_fill)]
 ///
 /// # NaN
@@ -210,7 +211,7 @@ pub fn prod_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
 /// [`grad::nanprod`](crate::grad::nanprod()).
 ///
 #[doc = page!(errors)]
-/// - `Overflow`: a product of integers does not fit 64 bits; the error reports the output element;
+/// - `Overflow`: a product of integers does not fit in 64 bits; the error reports the output element;
 /// - `Uncountable`: a group of a sparse tensor has 2<sup>128</sup> positions or more.
 ///
 /// # Complexity
@@ -231,7 +232,7 @@ pub fn prod_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
 /// assert_eq!(y.to_dense()?, arr1(&[-18.0, f64::INFINITY]).into_dyn());
 /// assert_eq!(y.to_dense()?, nanprod(&x.to_dense()?, 1)?);
 /// let zeros = nanprod(&x.with_fill(-0.0), Axes::all())?;
-/// assert_eq!(zeros.get(&[])?, 0.0); // -0.0: three signs, with those of the gaps
+/// assert_eq!(zeros.get(&[])?, 0.0); // -0.0: three factors have a negative sign
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 ///
@@ -262,7 +263,7 @@ pub fn nanprod<X: Operand<Elem: Float>>(x: &X, axes: impl Into<Axes>) -> Result<
 ///
 /// # Complexity
 ///
-/// The cost of [`nanprod`]. For a long group, the same cost again per halving, at most 128 times.
+/// The cost of [`nanprod`]. For a long group, each halving of the group adds the same cost, at most 128 times.
 ///
 /// # Examples
 ///

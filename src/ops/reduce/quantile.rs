@@ -20,9 +20,9 @@ use crate::ops::reduce::Nanmedian;
 
 pub use crate::kernels::rank::QuantileMethod;
 
-/// The options of [`quantile`] and [`nanquantile`]; plain axes convert to it.
+/// The options of [`quantile`] and [`nanquantile`]. Plain axes convert to this type.
 ///
-/// Their gradients have the same options.
+/// The gradients of these functions have the same options.
 ///
 /// # Examples
 ///
@@ -68,7 +68,7 @@ impl Quantile {
 
     /// Passes the gradient only to the elements at the ranks.
     ///
-    /// Other elements that are equal to these receive 0.
+    /// Elements at all other ranks receive 0, even if their values are equal.
     pub fn first(self) -> Self {
         Quantile { rule: MedianGradient::First, ..self }
     }
@@ -211,15 +211,15 @@ impl<T: Real, G: Float> Gradient<T, G> for QuantileGradient {
 ///
 /// # NaN
 ///
-/// A NaN yields NaN, stored or as the fill of an unstored position. An empty group yields NaN, and so do middle values
-/// of −∞ and ∞.
+/// A NaN yields NaN, both as an entry and as the fill of an unstored position. An empty group yields NaN. Middle values
+/// of −∞ and ∞ also yield NaN.
 ///
 /// # Gradient
 ///
 /// [`grad::median`](crate::grad::median()).
 ///
 #[doc = page!(errors)]
-/// - a group with more positions than can be counted is not an error.
+/// - a group with too many positions to count does not return an error.
 ///
 /// # Complexity
 ///
@@ -254,13 +254,13 @@ pub fn median<X: Operand<Elem: Real>>(
 
 /// Returns the gradient of [`median`]: see [`grad::nanmedian`](crate::grad::nanmedian()).
 ///
-/// Unlike there, each element receives 0 if a NaN makes the median NaN.
+/// Unlike in [`grad::nanmedian`](crate::grad::nanmedian()), each element receives 0 if a NaN makes the median NaN.
 ///
 /// *dx*<sub>k,r</sub> is the same as in [`grad::nanmedian`](crate::grad::nanmedian()), whose options select the
 /// elements that receive a gradient.
 ///
 #[doc = page!(gradient)]
-/// Unstored positions count among the equal elements, and their gradient is dropped.
+/// Unstored positions count among the equal elements. The gradient of unstored positions is dropped.
 ///
 /// # NaN
 ///
@@ -328,7 +328,7 @@ fn checked<O: Op>(op: O, q: f64) -> Result<O> {
 ///
 #[doc = page!(errors)]
 /// - `Argument`: `q` is not from 0 to 1;
-/// - `Uncountable`: a group has 2<sup>128</sup> positions or more, and some of them are not stored.
+/// - `Uncountable`: a group has 2<sup>128</sup> positions or more, and some positions are not stored.
 ///
 /// # Complexity
 ///
@@ -366,7 +366,7 @@ pub fn quantile<X: Operand<Elem: Real>>(
 #[doc = page!(quantile_gradient)]
 ///
 #[doc = page!(gradient)]
-/// Unstored positions count among the equal elements, at most 2<sup>64</sup> − 1 of them, and their gradient is
+/// At most 2<sup>64</sup> − 1 unstored positions count among the equal elements. The gradient of unstored positions is
 /// dropped.
 ///
 /// # NaN
@@ -431,7 +431,7 @@ pub fn quantile_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
 ///
 #[doc = page!(errors)]
 /// - `Argument`: `q` is not from 0 to 1;
-/// - `Uncountable`: a group has 2<sup>128</sup> positions or more, and some of them are not stored.
+/// - `Uncountable`: a group has 2<sup>128</sup> positions or more, and some positions are not stored.
 ///
 /// # Complexity
 ///
@@ -464,12 +464,12 @@ pub fn nanquantile<X: Operand<Elem: Real>>(
     holistic(x, checked(QuantileRanks { rule: Rule::At(q, method), skips_nan: true }, q)?, &axes)
 }
 
-/// Returns the gradient of [`nanquantile`], divided among the elements it depends on.
+/// Returns the gradient of [`nanquantile`], divided among the elements that it depends on.
 ///
 #[doc = page!(quantile_gradient)]
 ///
 #[doc = page!(gradient)]
-/// Unstored positions count among the equal elements, at most 2<sup>64</sup> − 1 of them, and their gradient is
+/// At most 2<sup>64</sup> − 1 unstored positions count among the equal elements. The gradient of unstored positions is
 /// dropped.
 ///
 /// # NaN

@@ -105,7 +105,8 @@ struct Ranks {
     ranked: Vec<Ranked>,
 }
 
-/// Computes the results of a sparse operand whose own fill is `own`. `of` gets an element with its position, or `None`.
+/// Computes the results of a sparse operand whose own fill is `own`. `of` receives an element with its position, or
+/// `None`.
 fn sparse<T: Real, U: Plain>(
     x: &Entries<'_, T>,
     own: T,

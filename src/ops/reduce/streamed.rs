@@ -18,7 +18,8 @@ use crate::pattern::AnyPattern;
 use crate::plan::group::{ReductionPlan, of_numbers, position_in_group};
 use crate::plan::reduction::Reduction;
 
-/// Returns the error of a reduction that does not read chunks. The caller then computes all values, and reduces these.
+/// Returns the error of a reduction that does not read chunks. The caller then computes all values, and reduces the
+/// computed values.
 fn without_chunks<O: Op>(op: O) -> Error {
     Error::Argument { operation: op.name(), why: "its elements are not read in chunks".into() }
 }
@@ -168,7 +169,7 @@ fn of_groups<T: Element, H: Holistic<T>>(
     Ok((pattern, found.ok_or_else(|| without_chunks(op))?))
 }
 
-/// Returns the only output element, for which the pattern has one entry, and the result of a holistic reduction there.
+/// Returns the only output element, as the one entry of the pattern, and the result of a holistic reduction there.
 fn holistic_streamed<T: Element, H: Holistic<T>>(
     x: &Entries<'_, T>,
     source: &dyn ValueSource<T>,

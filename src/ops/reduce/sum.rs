@@ -124,10 +124,10 @@ impl<T: Element, G: Float> Gradient<T, G> for SumGradient {
 ///
 /// *y*<sub>k</sub> = Σ<sub>r</sub> *x*<sub>k,r</sub>, for *k* over the kept axes and *r* over the reduced axes.
 ///
-/// The sum of floats is exact and is rounded once to the element type. It is bitwise identical for any order of the
-/// elements, any format and any number of threads. No intermediate sum overflows: `[MAX, MAX, -MAX]` has the sum `MAX`.
-/// No digit is lost: `[1e100, 1.0, -1e100]` has the sum 1.0. A zero is `+0.0`. The sum of signed integers is an `i64`;
-/// the sum of unsigned integers or `bool` is a `u64`.
+/// The sum of floats is exact and is rounded once to the element type. The sum is bitwise identical for any order of
+/// the elements, any format and any number of threads. No intermediate sum overflows: `[MAX, MAX, -MAX]` has the sum
+/// `MAX`. No digit is lost: `[1e100, 1.0, -1e100]` has the sum 1.0. A zero is `+0.0`. The sum of signed integers is an
+/// `i64`; the sum of unsigned integers or `bool` is a `u64`.
 ///
 #[doc = page!(reduction)]
 /// The fill of the result is the fill of `x` times the number of positions of a group. For
@@ -143,7 +143,7 @@ impl<T: Element, G: Float> Gradient<T, G> for SumGradient {
 /// [`grad::sum`](crate::grad::sum()).
 ///
 #[doc = page!(errors)]
-/// - `Overflow`: a sum of integers does not fit 64 bits; the error reports the output element;
+/// - `Overflow`: a sum of integers does not fit in 64 bits; the error reports the output element;
 /// - `Uncountable`: a group has 2<sup>128</sup> positions or more, and the fill is finite and not 0.
 ///
 #[doc = page!(complexity)]
@@ -215,12 +215,13 @@ pub fn nansum<X: Operand<Elem: Float>>(x: &X, axes: impl Into<Axes>) -> Result<X
 /// of the reduced axes.
 ///
 /// The quotient is rounded once. The mean of a constant is therefore that constant, a mean lies between the smallest
-/// and the largest element, and `[MAX, MAX]` has the mean `MAX`. Floats and complex numbers keep their type; for
-/// integers and `bool`, the result is `f64`.
+/// and the largest element, and `[MAX, MAX]` has the mean `MAX`. For floats and complex numbers, the result has the
+/// type of the elements. For integers and `bool`, the result is `f64`.
 ///
 #[doc = page!(reduction)]
-/// The fill of the result is the mean of the fill of `x`. For [`x.stored()`](crate::Tensor::stored), only stored
-/// entries count in the sum and in the count, and the fill of the result is NaN.
+/// The fill of the result is the mean of a group in which each position holds the fill. For
+/// [`x.stored()`](crate::Tensor::stored), only stored entries count in the sum and in the count, and the fill of the
+/// result is NaN.
 ///
 /// # NaN
 ///
@@ -231,7 +232,7 @@ pub fn nansum<X: Operand<Elem: Float>>(x: &X, axes: impl Into<Axes>) -> Result<X
 /// [`grad::mean`](crate::grad::mean()).
 ///
 #[doc = page!(errors)]
-/// - `Uncountable`: a group has 2<sup>128</sup> positions or more, and some of them are not stored.
+/// - `Uncountable`: a group has 2<sup>128</sup> positions or more, and some positions are not stored.
 ///
 #[doc = page!(complexity)]
 /// ```

@@ -39,17 +39,17 @@ fn position<T: Real>(found: Option<(T, u64)>) -> u64 {
 ///
 /// # Shapes
 ///
-/// The result has the shape of `x`, with length `k` on the axis. It has the format, index type and element type of `x`.
+/// The result has the shape of `x`, with length `k` on the axis, and the format, index type and element type of `x`.
 ///
 /// # Implicit values
 ///
 /// Unstored positions count with the fill as their value. A group with an entry stores `k` results; all other groups
-/// hold the fill. For [`x.stored()`](crate::Tensor::stored), a group stores one result per entry, at most `k`, and the
-/// fill of `x` follows.
+/// hold the fill. For [`x.stored()`](crate::Tensor::stored), a group stores one result per entry, at most `k`. All
+/// ranks without an entry hold the fill of `x`.
 ///
 /// # NaN
 ///
-/// NaNs are skipped. If a group has fewer than `k` numbers, NaN follows them. Elements are bitwise unchanged.
+/// NaNs are skipped. If a group has fewer than `k` numbers, NaN follows the numbers. Elements are bitwise unchanged.
 ///
 /// # Gradient
 ///
@@ -62,8 +62,8 @@ fn position<T: Real>(found: Option<(T, u64)>) -> u64 {
 /// - `Argument`: the axis has fewer than `k` positions, and the element type does not have NaN;
 /// - `FillVaries`: the axis has fewer than `k` positions, and a group without entries would hold the fill followed by
 ///   NaN;
-/// - `AxisTooLong`: `k` does not fit the index type;
-/// - `TooLarge`: the result needs more than the larger of 1 GiB and 16 times the input.
+/// - `AxisTooLong`: `k` does not fit in the index type;
+/// - `TooLarge`: the result needs more than the larger of 1 GiB and 16 times the bytes of `x`.
 ///
 /// # Complexity
 ///
@@ -107,8 +107,9 @@ pub fn topk<X: Operand<Elem: Real>>(x: &X, k: usize, axis: impl Position) -> Res
 ///
 /// # Implicit values
 ///
-/// Only stored entries have positions, so a sparse tensor is an error. For `x.stored()`, there is one result per entry,
-/// at most `k` per group. The fill of `x` follows the elements, and `u64::MAX` follows the positions.
+/// Only stored entries have positions, so a sparse tensor that is not a stored view returns an error. For `x.stored()`,
+/// there is one result per entry, at most `k` per group. The fill of `x` follows the elements, and `u64::MAX` follows
+/// the positions.
 ///
 /// # NaN
 ///
@@ -164,8 +165,8 @@ pub fn topk_index<X: Operand<Elem: Real>>(
 ///
 /// # Implicit values
 ///
-/// Only stored entries have positions, so a sparse tensor is an error. For `x.stored()`, the first results of a group
-/// are the positions of its entries. The fill, `u64::MAX`, follows them.
+/// Only stored entries have positions, so a sparse tensor that is not a stored view returns an error. For `x.stored()`,
+/// the first results of a group are the positions of its entries. All other results are the fill, `u64::MAX`.
 ///
 /// # NaN
 ///

@@ -175,8 +175,8 @@ impl<T: Ring, F: Finish<T>> Fold<T> for Totals<F> {
         )
     }
 
-    /// Avoids grouping the entries if there are few output elements. A sum that a small total does not hold is left to
-    /// the groups.
+    /// Avoids grouping the entries if there are few output elements. A sum that does not fit in a small total is
+    /// computed from the groups.
     fn by_coords(
         &self,
         kept: &KeptAxes<'_>,

@@ -20,7 +20,7 @@ use crate::ops::operand::Operand;
 ///
 /// # NaN
 ///
-/// All NaNs are one value, which comes last. Zeros of both signs are one value, `+0.0`.
+/// All NaNs are one value, which is the last value of the list. Zeros of both signs are one value, `+0.0`.
 ///
 /// # Gradient
 ///
@@ -28,8 +28,8 @@ use crate::ops::operand::Operand;
 ///
 /// # Errors
 ///
-/// - `Uncountable`: the number of positions does not fit `u64`;
-/// - `OutOfMemory`: the list of the values does not fit memory.
+/// - `Uncountable`: the number of positions does not fit in `u64`;
+/// - `OutOfMemory`: the allocation of the list of values fails.
 ///
 /// # Complexity
 ///

@@ -355,7 +355,7 @@ impl<T: Real, G: Float> Gradient<T, G> for VarGradient {
 /// [`grad::var`](crate::grad::var()).
 ///
 #[doc = page!(errors)]
-/// - `Uncountable`: a group has 2<sup>128</sup> positions or more, and some of them are not stored.
+/// - `Uncountable`: a group has 2<sup>128</sup> positions or more, and some positions are not stored.
 ///
 #[doc = page!(complexity)]
 /// ```
@@ -433,7 +433,7 @@ pub fn var_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
 /// [`grad::std`](crate::grad::std()).
 ///
 #[doc = page!(errors)]
-/// - `Uncountable`: a group has 2<sup>128</sup> positions or more, and some of them are not stored.
+/// - `Uncountable`: a group has 2<sup>128</sup> positions or more, and some positions are not stored.
 ///
 #[doc = page!(complexity)]
 /// ```
@@ -455,8 +455,8 @@ pub fn std<X: Operand<Elem: Ring>>(x: &X, options: impl Into<Var>) -> Result<X::
 
 /// Returns the gradient of [`std()`].
 ///
-/// The gradient of [`var_backward`] is divided by twice the deviation, each step in `f64`. If all elements of a group
-/// are equal, its gradients are NaN.
+/// The gradient of [`grad::var`](crate::grad::var()) is divided by twice the standard deviation, each step in `f64`. If
+/// all elements of a group are equal, its gradients are NaN.
 ///
 #[doc = page!(gradient)]
 ///
@@ -512,7 +512,7 @@ pub fn std_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
 /// [`grad::nanvar`](crate::grad::nanvar()).
 ///
 #[doc = page!(errors)]
-/// - `Uncountable`: a group has 2<sup>128</sup> positions or more, and some of them are not stored.
+/// - `Uncountable`: a group has 2<sup>128</sup> positions or more, and some positions are not stored.
 ///
 #[doc = page!(complexity)]
 /// ```
@@ -594,7 +594,7 @@ pub fn nanvar_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
 /// [`grad::nanstd`](crate::grad::nanstd()).
 ///
 #[doc = page!(errors)]
-/// - `Uncountable`: a group has 2<sup>128</sup> positions or more, and some of them are not stored.
+/// - `Uncountable`: a group has 2<sup>128</sup> positions or more, and some positions are not stored.
 ///
 #[doc = page!(complexity)]
 /// ```
@@ -619,7 +619,8 @@ pub fn nanstd<X: Operand<Elem: Float>>(
 
 /// Returns the gradient of [`nanstd()`].
 ///
-/// The gradient of [`nanvar_backward`] is divided by twice the deviation, each step in `f64`. A NaN receives 0.
+/// The gradient of [`grad::nanvar`](crate::grad::nanvar()) is divided by twice the standard deviation, each step in
+/// `f64`. A NaN receives 0.
 ///
 #[doc = page!(gradient)]
 ///

@@ -43,7 +43,8 @@ fn gather<T: Element>(x: &ArrayViewD<'_, T>, slices: &AxisSlices) -> Allocated<V
     }
 }
 
-/// Returns the positions to take from a contiguous array, in their own type. They are not resolved to indices first.
+/// Returns the positions to take from a contiguous array, in their own type. The positions are not resolved to indices
+/// first.
 fn flattened_items<'a, T, J: Position>(data: &[T], request: &'a Request<'_, J>) -> Result<Cow<'a, [J]>> {
     let items = request.take.items(size_of::<J>() + size_of::<T>())?;
     request.check_size(&items, data.len() as u128)?;

@@ -37,6 +37,6 @@ pub(crate) trait Select {
     fn dense<T: Element>(&self, x: ArrayViewD<'_, T>) -> Result<ArrayD<T>>;
 
     /// Returns the sums of the gradients for an array of shape `x`. The inner error is the first position whose sum
-    /// does not fit its type.
+    /// does not fit the element type.
     fn dense_sums<G: Element>(&self, x: &Shape, gradients: &[G]) -> Result<std::result::Result<Vec<G>, usize>>;
 }

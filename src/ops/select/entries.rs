@@ -16,14 +16,14 @@ use crate::tensor::erased::{Erased, SparseRef};
 use crate::tensor::triplets::{Duplicates, Triplets};
 
 impl<P: Pattern, T: Element> Tensor<P, T> {
-    /// Keeps the entries whose value passes a test; other positions hold the fill.
+    /// Keeps the entries whose value passes a test; all other positions hold the fill.
     ///
     /// *y* = *x* if *f*(*x*), otherwise the fill. The fill itself is not tested. If all entries pass, the result shares
     /// all arrays with `x`.
     ///
     /// # Errors
     ///
-    /// `OutOfMemory`: the result does not fit memory.
+    /// `OutOfMemory`: the allocation of the result fails.
     ///
     /// # Complexity
     ///
@@ -48,7 +48,7 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
     ///
     /// # Errors
     ///
-    /// `OutOfMemory`: the result does not fit memory.
+    /// `OutOfMemory`: the allocation of the result fails.
     ///
     /// # Complexity
     ///
@@ -101,8 +101,8 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
     ///
     /// Each new entry is a pair `(coordinates, value)`.
     ///
-    /// A new entry replaces an existing entry at its position. If two new entries have one position, the later one
-    /// counts.
+    /// A new entry replaces an existing entry at its position. If two new entries have the same position, the later
+    /// entry counts.
     ///
     /// # Errors
     ///
@@ -144,8 +144,7 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
 ///
 /// # Implicit values
 ///
-/// The result has the pattern of the tensor (shared) and a fill of 0. If `upstream` does not store a position, its fill
-/// counts.
+/// The result has the pattern of the tensor (shared) and a fill of 0. At an unstored position, `upstream` has its fill.
 ///
 /// # Errors
 ///

@@ -16,10 +16,10 @@ use crate::kernels::take::TakeMode;
 
 /// The positions of [`take`](crate::take()), and the mode for positions out of range.
 ///
-/// One integer (rank 0) converts to this type, and so does an array, a slice, a `Vec` or a range of integers (rank 1).
-/// A reference to an `ndarray` array or view of any rank and layout converts too. The integers have any built-in type
-/// of at most 64 bits, and are borrowed if possible. A position out of range is an error, unless an option changes
-/// that.
+/// One integer (rank 0) converts to this type. An array, a slice, a `Vec` or a range of integers (rank 1) also
+/// converts. A reference to an `ndarray` array or view of any rank and layout also converts. The integers have any
+/// built-in type of at most 64 bits, and are borrowed if possible. A position out of range returns an error, unless you
+/// select another mode.
 ///
 /// A slice of `bool` is a mask, which selects the positions that are `true`. Its length is the number of positions.
 ///
@@ -57,14 +57,14 @@ pub struct Take<'a, J> {
 #[derive(Debug, Clone)]
 enum Items<'a, J> {
     Array(CowArray<'a, J, IxDyn>),
-    /// Consecutive positions: the first position and their number. They are expanded only after a limit check.
+    /// Consecutive positions: the first position and their number. The positions are expanded only after a limit check.
     Range(J, usize),
     /// The marked positions, counted from the second field, which is 0.
     Mask(&'a [bool], J),
 }
 
 impl<'a, J: Position> Take<'a, J> {
-    /// Returns a take of `positions`, in which a position out of range is an error.
+    /// Returns a take of `positions`, in which a position out of range returns an error.
     pub fn at(positions: impl Into<Take<'a, J>>) -> Self {
         positions.into()
     }
@@ -134,8 +134,8 @@ impl<'a, J: Position> Take<'a, J> {
 
     /// Returns the items in row-major order.
     ///
-    /// A range is expanded, and so is an array that repeats its items by strides of 0. The expansion needs `item_bytes`
-    /// per item. It is rejected if it exceeds the default limit for the bytes of the owner.
+    /// A range is expanded. An array that repeats its items by strides of 0 is also expanded. The expansion needs
+    /// `item_bytes` per item. An expansion above the default limit for the bytes of the owner is rejected.
     pub(crate) fn items(&self, item_bytes: usize) -> Result<Cow<'_, [J]>> {
         if let Items::Array(array) = &self.items
             && let Some(items) = array.as_slice()

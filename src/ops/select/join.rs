@@ -50,8 +50,7 @@ use crate::tensor::erased::{Erased, SparseRef};
 /// - `AxisOutOfRange`: the tensors do not have the axis;
 /// - `NotJoinable`: a tensor has a different rank, or a different length on another axis;
 /// - `FillsDiffer`: the fill of a tensor differs from the fill of the first tensor;
-/// - `AxisOverflow`, `AxisTooLong`: the length of the axis does not fit any integer type, or does not fit the index
-///   type;
+/// - `AxisOverflow`, `AxisTooLong`: the length of the axis does not fit in `usize` or in the index type;
 /// - `TooLarge`: the lanes of CSR need more than the larger of 1 GiB and 16 times the bytes of the tensors.
 ///
 /// # Complexity
@@ -67,7 +66,7 @@ use crate::tensor::erased::{Erased, SparseRef};
 ///
 /// let x = CooTensor::new([1, 2], vec![vec![0], vec![1]], vec![5], 0)?;
 /// let y = CooTensor::new([2, 2], vec![vec![1], vec![0]], vec![6], 0)?;
-/// let z = concat(0, &[&x, &y])?; // a slice of tensors will do as well
+/// let z = concat(0, &[&x, &y])?; // a slice of tensors also works
 /// assert_eq!(z.entries(), [(vec![0, 1], 5), (vec![2, 0], 6)]);
 /// assert_eq!(z.to_dense()?, concatenate(Axis(0), &[x.to_dense()?.view(), y.to_dense()?.view()]).unwrap());
 ///
@@ -234,7 +233,8 @@ pub fn stack_backward<P: Pattern, T: Element, U: Operand>(
 
 /// Returns a tensor assembled from rows of blocks.
 ///
-/// The blocks of a row are concatenated along the last axis. The rows are then concatenated along the axis before it.
+/// The blocks of a row are concatenated along the last axis. The rows are then concatenated along the axis before the
+/// last.
 ///
 /// # Shapes
 ///
@@ -256,8 +256,8 @@ pub fn stack_backward<P: Pattern, T: Element, U: Operand>(
 ///
 /// # Errors
 ///
-/// The errors of [`concat()`] for the last axis of each row, then for the axis before it. `AxisOutOfRange`: a rank is
-/// below 2.
+/// The errors of [`concat()`] for the last axis of each row, then for the axis before the last. `AxisOutOfRange`: a
+/// rank is below 2.
 ///
 /// # Complexity
 ///

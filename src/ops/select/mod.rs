@@ -148,7 +148,8 @@ fn permuted_with(x: &AnyPattern, values: RawSlice<'_>, step: &MoveStep, limit: u
 
 /// Transposes like [`permuted_with`], if the counts of positions are small.
 ///
-/// There is one count per position of the second axis. These must be few compared with the entries.
+/// There is one count per position of the second axis. The number of counts must be small compared with the number of
+/// entries.
 fn turned_with(x: &AnyPattern, values: RawSlice<'_>, limit: u64) -> Result<Option<Permuted>> {
     let Some((last, mut offsets)) = counts_to_turn(x, limit)? else { return Ok(None) };
     let first = |start: usize, rows: &mut [usize]| x.number_within(&[0], &x.shape()[..1], start, rows);
@@ -245,7 +246,7 @@ fn gradients<S: Select, G: Element>(
 /// Returns the sum for each of `count` entries.
 ///
 /// The summed gradients are those of result entries that come from `sources`. The inner error is the first entry whose
-/// sum does not fit its type.
+/// sum does not fit the element type.
 fn sums<G: Element>(
     count: usize,
     sources: &Sources,

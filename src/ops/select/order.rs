@@ -29,7 +29,7 @@ use crate::tensor::Tensor;
 ///
 /// # Errors
 ///
-/// `AxisOutOfRange`, `AxisRepeated`: `x` does not have an axis, or an axis is given twice.
+/// `AxisOutOfRange`, `AxisRepeated`: `x` does not have an axis, or an axis appears twice.
 ///
 /// # Complexity
 ///
@@ -72,7 +72,7 @@ pub fn flip<X: Operand>(x: &X, axes: impl Into<Axes>) -> Result<X::Reduced<X::El
 ///
 /// - the errors of [`flip()`];
 /// - `ShapeMismatch`: `upstream` does not have the shape of the forward result;
-/// - `SumOverflow`: a sum of integers does not fit its type.
+/// - `SumOverflow`: a sum of integers does not fit the element type.
 ///
 /// # Complexity
 ///
@@ -153,7 +153,7 @@ pub fn roll<X: Operand>(x: &X, places: isize, axis: impl Position) -> Result<X::
 ///
 /// - the errors of [`roll()`];
 /// - `ShapeMismatch`: `upstream` does not have the shape of the forward result;
-/// - `SumOverflow`: a sum of integers does not fit its type.
+/// - `SumOverflow`: a sum of integers does not fit the element type.
 ///
 /// # Complexity
 ///
@@ -182,8 +182,8 @@ pub fn roll_backward<X: Operand, U: Operand>(
 ///
 /// New positions of an array hold zero.
 ///
-/// *y*<sub>k</sub> = *x*<sub>k - before</sub> if that is a position of *x*. To pad with another value, set the fill of
-/// the tensor first: [`with_fill`](Tensor::with_fill).
+/// *y*<sub>k</sub> = *x*<sub>k - before</sub> if *k* - before is a position of *x*. To pad with another value, set the
+/// fill of the tensor first: [`with_fill`](Tensor::with_fill).
 ///
 /// # Shapes
 ///
@@ -199,7 +199,7 @@ pub fn roll_backward<X: Operand, U: Operand>(
 /// # Errors
 ///
 /// - `RankMismatch`: the number of pairs differs from the number of axes;
-/// - `AxisOverflow`, `AxisTooLong`: the length of an axis does not fit `usize` or the index type of `x`;
+/// - `AxisOverflow`, `AxisTooLong`: the length of an axis does not fit in `usize` or in the index type of `x`;
 /// - `TooLarge`: the lanes of CSR need more than the larger of 1 GiB and 16 times this tensor's bytes.
 ///
 /// # Complexity
@@ -240,7 +240,7 @@ pub fn pad<X: Operand>(x: &X, widths: impl AsRef<[(usize, usize)]>) -> Result<X:
 ///
 /// - the errors of [`pad()`];
 /// - `ShapeMismatch`: `upstream` does not have the shape of the forward result;
-/// - `SumOverflow`: a sum of integers does not fit its type.
+/// - `SumOverflow`: a sum of integers does not fit the element type.
 ///
 /// # Complexity
 ///
@@ -271,7 +271,7 @@ pub fn pad_backward<X: Operand, U: Operand>(
 /// # Shapes
 ///
 /// `times` is the number of copies along each axis. If `times` has fewer items than `x` has axes, the first axes are
-/// unchanged. If it has more, `x` gets axes of length 1 before its first axis.
+/// unchanged. If `times` has more items, `x` gets axes of length 1 before its first axis.
 ///
 #[doc = page!(moved)]
 ///
@@ -281,7 +281,7 @@ pub fn pad_backward<X: Operand, U: Operand>(
 ///
 /// # Errors
 ///
-/// - `AxisOverflow`, `AxisTooLong`: the length of an axis does not fit `usize` or the index type of `x`;
+/// - `AxisOverflow`, `AxisTooLong`: the length of an axis does not fit in `usize` or in the index type of `x`;
 /// - `TooLarge`: the result needs more than the larger of 1 GiB and 16 times the bytes of `x`.
 ///
 /// # Complexity
@@ -320,7 +320,7 @@ pub fn tile<X: Operand>(x: &X, times: impl AsRef<[usize]>) -> Result<X::Reduced<
 ///
 /// - the errors of [`tile()`];
 /// - `ShapeMismatch`: `upstream` does not have the shape of the forward result;
-/// - `SumOverflow`: a sum of integers does not fit its type.
+/// - `SumOverflow`: a sum of integers does not fit the element type.
 ///
 /// # Complexity
 ///
@@ -361,7 +361,7 @@ pub fn tile_backward<X: Operand, U: Operand>(
 /// # Errors
 ///
 /// - `AxisOutOfRange`: `x` does not have the axis;
-/// - `AxisOverflow`, `AxisTooLong`: the length of the axis does not fit `usize` or the index type of `x`;
+/// - `AxisOverflow`, `AxisTooLong`: the length of the axis does not fit in `usize` or in the index type of `x`;
 /// - `TooLarge`: the result needs more than the larger of 1 GiB and 16 times the bytes of `x`.
 ///
 /// # Complexity
@@ -401,7 +401,7 @@ pub fn repeat<X: Operand>(x: &X, times: usize, axis: impl Position) -> Result<X:
 ///
 /// - the errors of [`repeat()`];
 /// - `ShapeMismatch`: `upstream` does not have the shape of the forward result;
-/// - `SumOverflow`: a sum of integers does not fit its type.
+/// - `SumOverflow`: a sum of integers does not fit the element type.
 ///
 /// # Complexity
 ///
@@ -443,7 +443,7 @@ pub fn repeat_backward<X: Operand, U: Operand>(
 /// # Errors
 ///
 /// - `NotBroadcastable`: `x` cannot be broadcast to `shape`;
-/// - `AxisTooLong`: an axis of `shape` does not fit the index type of `x`;
+/// - `AxisTooLong`: an axis of `shape` does not fit in the index type of `x`;
 /// - `TooLarge`: the result needs more than the larger of 1 GiB and 16 times the bytes of `x`. Unlike a view of an
 ///   array, the result stores each repeated entry.
 ///
@@ -484,7 +484,7 @@ pub fn broadcast_to<X: Operand>(x: &X, shape: impl Into<Shape>) -> Result<X::Red
 ///
 /// - the errors of [`broadcast_to()`];
 /// - `ShapeMismatch`: `upstream` does not have the shape of the forward result;
-/// - `SumOverflow`: a sum of integers does not fit its type.
+/// - `SumOverflow`: a sum of integers does not fit the element type.
 ///
 /// # Complexity
 ///
@@ -523,7 +523,7 @@ pub fn broadcast_to_backward<X: Operand, U: Operand>(
 ///
 /// # Errors
 ///
-/// - `AxisOutOfRange`, `AxisRepeated`: `x` does not have an axis, or an axis is given twice;
+/// - `AxisOutOfRange`, `AxisRepeated`: `x` does not have an axis, or an axis appears twice;
 /// - `AxisNotOne`: the length of an axis is not 1;
 /// - `TooLarge`: the new lanes of CSR need more than the larger of 1 GiB and 16 times the bytes of `x`.
 ///
@@ -565,7 +565,7 @@ pub fn squeeze<X: Operand>(x: &X, axes: impl Into<Axes>) -> Result<X::Reduced<X:
 ///
 /// - the errors of [`squeeze()`];
 /// - `ShapeMismatch`: `upstream` does not have the shape of the forward result;
-/// - `SumOverflow`: a sum of integers does not fit its type.
+/// - `SumOverflow`: a sum of integers does not fit the element type.
 ///
 /// # Complexity
 ///
@@ -603,7 +603,7 @@ pub fn squeeze_backward<X: Operand, U: Operand>(
 ///
 /// # Errors
 ///
-/// - `AxisOutOfRange`, `AxisRepeated`: the result does not have an axis, or an axis is given twice;
+/// - `AxisOutOfRange`, `AxisRepeated`: the result does not have an axis, or an axis appears twice;
 /// - `TooLarge`: the new lanes of CSR need more than the larger of 1 GiB and 16 times the bytes of `x`.
 ///
 /// # Complexity
@@ -646,7 +646,7 @@ pub fn expand_dims<X: Operand>(x: &X, axes: impl Into<Axes>) -> Result<X::Reduce
 ///
 /// - the errors of [`expand_dims()`];
 /// - `ShapeMismatch`: `upstream` does not have the shape of the forward result;
-/// - `SumOverflow`: a sum of integers does not fit its type.
+/// - `SumOverflow`: a sum of integers does not fit the element type.
 ///
 /// # Complexity
 ///
@@ -690,7 +690,7 @@ pub fn expand_dims_backward<X: Operand, U: Operand>(
 ///
 /// # Complexity
 ///
-/// O(nnz · (rank + log nnz)), or O(nnz · rank) if only axes of length 1 move. For CSR, plus the lanes.
+/// O(nnz · (rank + log nnz)), or O(nnz · rank) if only axes of length 1 move. CSR adds O(lanes).
 ///
 /// # Examples
 ///
@@ -728,7 +728,7 @@ pub fn transpose<X: Operand>(x: &X) -> Result<X::Reduced<X::Elem>> {
 ///
 /// - the errors of [`transpose()`];
 /// - `ShapeMismatch`: `upstream` does not have the shape of the forward result;
-/// - `SumOverflow`: a sum of integers does not fit its type.
+/// - `SumOverflow`: a sum of integers does not fit the element type.
 ///
 /// # Complexity
 ///
@@ -805,7 +805,7 @@ pub fn move_axis<X: Operand>(x: &X, from: impl Position, to: impl Position) -> R
 ///
 /// - the errors of [`move_axis()`];
 /// - `ShapeMismatch`: `upstream` does not have the shape of the forward result;
-/// - `SumOverflow`: a sum of integers does not fit its type.
+/// - `SumOverflow`: a sum of integers does not fit the element type.
 ///
 /// # Complexity
 ///

@@ -44,7 +44,7 @@ use crate::tensor::Tensor;
 ///
 /// - `RankMismatch`: the number of slices differs from the number of axes;
 /// - `SliceOutOfRange`: a start or an end is outside `-n..=n` on an axis of length `n`, or a position is outside
-///   `-n..n`. Unlike here, numpy clips the ends of ranges;
+///   `-n..n`. numpy clips the ends of ranges instead;
 /// - `ZeroStep`: a step is 0.
 ///
 /// # Complexity
@@ -65,7 +65,7 @@ use crate::tensor::Tensor;
 /// // 3 . 4
 /// let x = CooTensor::new([2, 3], vec![vec![0, 1, 1], vec![1, 0, 2]], vec![2.0, 3.0, 4.0], 0.0)?;
 ///
-/// let y = slice(&x, s![.., ..;-2])?; // every other column, from the last one on
+/// let y = slice(&x, s![.., ..;-2])?; // every other column, starting with the last column
 /// assert_eq!(y.to_dense()?, x.to_dense()?.slice(s![.., ..;-2]).into_dyn());
 /// assert_eq!(y.entries(), [(vec![1, 0], 4.0), (vec![1, 1], 3.0)]);
 ///
@@ -103,7 +103,7 @@ pub fn slice<X: Operand>(x: &X, slices: impl AsRef<[SliceInfoElem]>) -> Result<X
 ///
 /// - the errors of [`slice()`];
 /// - `ShapeMismatch`: `upstream` does not have the shape of the forward result;
-/// - `SumOverflow`: a sum of integers does not fit its type.
+/// - `SumOverflow`: a sum of integers does not fit the element type.
 ///
 /// # Complexity
 ///
@@ -117,7 +117,7 @@ pub fn slice<X: Operand>(x: &X, slices: impl AsRef<[SliceInfoElem]>) -> Result<X
 ///
 /// let x = CooTensor::new([2, 3], vec![vec![0, 1, 1], vec![1, 0, 2]], vec![2.0, 3.0, 4.0], 0.0)?;
 /// let dx = grad::slice(&x, &arr1(&[0.5, 0.25]), s![1, 1..])?;
-/// assert_eq!(dx.values(), [0.0, 0.0, 0.25]); // 0.5 went to a position that is not stored
+/// assert_eq!(dx.values(), [0.0, 0.0, 0.25]); // 0.5 belongs to an unstored position
 /// assert!(dx.shares_pattern_with(&x));
 /// # Ok::<(), lacuna::Error>(())
 /// ```

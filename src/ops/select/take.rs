@@ -26,13 +26,13 @@ use crate::plan::take::{ALONG_BYTES, FLATTENED_BYTES, TakeResult, along, flatten
 /// # Shapes
 ///
 /// `x` has any shape, and is read as the list of all its positions. The size of `x` is never computed, and may exceed
-/// every integer type. The result has the shape of `positions`, which may have any rank. It has the format, the index
-/// type and the element type of `x`. For an array, the result is an array.
+/// every integer type. The result has the shape of `positions`, which may have any rank. The result has the format, the
+/// index type and the element type of `x`. For an array, the result is an array.
 ///
 /// # Implicit values
 ///
-/// The result has the fill of `x`. It stores a position exactly if its element is stored in `x`. A stored zero stays
-/// stored, and a fill stays unstored.
+/// The result has the fill of `x`. The result stores a position exactly if `x` stores the element at that position. A
+/// stored zero stays stored, and a fill stays unstored.
 ///
 /// # NaN
 ///
@@ -44,11 +44,11 @@ use crate::plan::take::{ALONG_BYTES, FLATTENED_BYTES, TakeResult, along, flatten
 ///
 /// # Errors
 ///
-/// - `PositionOutOfRange`: an index is outside `-n..n` for `n` elements; the error reports the first one;
+/// - `PositionOutOfRange`: an index is outside `-n..n` for `n` elements; the error reports the first such index;
 /// - `TakeFromEmpty`: `positions` is not empty, in any mode, and `x` is empty;
-/// - `AxisTooLong`: an axis of `positions` does not fit the index type of `x`;
-/// - `TooLarge`: the result needs more than the larger of 1 GiB and 16 times the inputs. This happens only if the index
-///   array is a broadcast view, or has very many rows of length zero.
+/// - `AxisTooLong`: an axis of `positions` does not fit in the index type of `x`;
+/// - `TooLarge`: the result needs more than the larger of 1 GiB and 16 times the bytes of the inputs. This happens only
+///   if the index array is a broadcast view, or has very many rows of length zero.
 ///
 /// # Complexity
 ///
@@ -108,7 +108,7 @@ pub fn take<'a, X: Operand, J: Position>(x: &X, positions: impl Into<Take<'a, J>
 ///
 /// # Implicit values
 ///
-/// None: both are arrays.
+/// None: `x` and `out` are arrays.
 ///
 /// # NaN
 ///
@@ -169,7 +169,7 @@ pub fn take_into<'a, T: Element, J: Position>(
 ///
 /// # Implicit values
 ///
-/// The result has the fill of `x`. It stores a position exactly if its element is stored in `x`.
+/// The result has the fill of `x`. The result stores a position exactly if `x` stores the element at that position.
 ///
 /// # NaN
 ///
@@ -184,9 +184,9 @@ pub fn take_into<'a, T: Element, J: Position>(
 /// - `AxisOutOfRange`: `x` does not have the axis, for example because its rank is 0;
 /// - `PositionOutOfRange`: an index is outside `-n..n` for an axis of length `n`;
 /// - `TakeFromEmpty`: `positions` is not empty, in any mode, and the axis has length 0;
-/// - `AxisTooLong`: an axis of `positions` does not fit the index type of `x`;
-/// - `TooLarge`: the result needs more than the larger of 1 GiB and 16 times the inputs. For a sparse tensor, the
-///   result includes up to 16 bytes of lists per entry.
+/// - `AxisTooLong`: an axis of `positions` does not fit in the index type of `x`;
+/// - `TooLarge`: the result needs more than the larger of 1 GiB and 16 times the bytes of the inputs. For a sparse
+///   tensor, the result includes up to 16 bytes of lists per entry.
 ///
 /// Indices are always checked against the axis, even if another axis has length 0 and the result is empty. In numpy,
 /// the check depends on which axis has length 0.
@@ -259,7 +259,7 @@ pub fn take_axis<'a, X: Operand, J: Position>(
 ///
 /// - the errors of [`take`];
 /// - `ShapeMismatch`: `upstream` does not have the shape of the forward result;
-/// - `SumOverflow`: a partial sum of integers does not fit its type, even if later terms would bring it back. The error
+/// - `SumOverflow`: a partial sum of integers does not fit the element type, even if the complete sum does. The error
 ///   reports the first such sum in the order of the index array. `bool` gradients are combined with "or".
 ///
 /// # Complexity
@@ -275,7 +275,7 @@ pub fn take_axis<'a, X: Operand, J: Position>(
 /// let x = CooTensor::new([2, 3], vec![vec![0, 1, 1], vec![1, 0, 2]], vec![2.0, 3.0, 4.0], 0.0)?;
 /// let upstream = arr1(&[0.5, 10.0, 0.25]);
 /// let dx = grad::take(&x, &upstream, [1, 0, 1])?;
-/// assert_eq!(dx.values(), [0.75, 0.0, 0.0]); // 10.0 went to a position that is not stored
+/// assert_eq!(dx.values(), [0.75, 0.0, 0.0]); // 10.0 belongs to an unstored position
 /// assert!(dx.shares_pattern_with(&x));
 ///
 /// let dense = grad::take(&x.to_dense()?, &upstream, [1, 0, 1])?;
@@ -323,8 +323,8 @@ pub fn take_backward<'a, X: Operand, J: Position, U: Operand>(
 ///
 /// - the errors of [`take_axis`];
 /// - `ShapeMismatch`: `upstream` does not have the shape of the forward result;
-/// - `SumOverflow`: a partial sum of integers does not fit its type. The error reports the first such sum in the order
-///   of the forward result.
+/// - `SumOverflow`: a partial sum of integers does not fit the element type. The error reports the first such sum in
+///   the order of the forward result.
 ///
 /// # Complexity
 ///

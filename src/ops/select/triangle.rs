@@ -66,7 +66,7 @@ pub fn tril<X: Operand>(x: &X, offset: isize) -> Result<X::Reduced<X::Elem>> {
 ///
 /// - the errors of [`tril()`];
 /// - `ShapeMismatch`: `upstream` does not have the shape of the forward result;
-/// - `SumOverflow`: a sum of integers does not fit its type.
+/// - `SumOverflow`: a sum of integers does not fit the element type.
 ///
 /// # Complexity
 ///
@@ -143,7 +143,7 @@ pub fn triu<X: Operand>(x: &X, offset: isize) -> Result<X::Reduced<X::Elem>> {
 ///
 /// - the errors of [`triu()`];
 /// - `ShapeMismatch`: `upstream` does not have the shape of the forward result;
-/// - `SumOverflow`: a sum of integers does not fit its type.
+/// - `SumOverflow`: a sum of integers does not fit the element type.
 ///
 /// # Complexity
 ///
@@ -171,8 +171,8 @@ pub fn triu_backward<X: Operand, U: Operand>(x: &X, upstream: &U, offset: isize)
 ///
 /// # Shapes
 ///
-/// The last two axes of `x` are the axes of the matrices; numpy and torch use the first two by default. In the result,
-/// one axis with the length of the diagonal replaces them.
+/// The last two axes of `x` are the axes of the matrices; numpy and torch use the first two axes by default. In the
+/// result, one axis with the length of the diagonal replaces the last two axes of `x`.
 ///
 #[doc = page!(moved)]
 ///
@@ -182,7 +182,8 @@ pub fn triu_backward<X: Operand, U: Operand>(x: &X, upstream: &U, offset: isize)
 ///
 /// # Errors
 ///
-/// `RankMismatch`: `x` has fewer than two axes. A diagonal outside the matrix has length 0 and is not an error.
+/// `RankMismatch`: `x` has fewer than two axes. A diagonal outside the matrix has length 0 and does not return an
+/// error.
 ///
 /// # Complexity
 ///
@@ -223,7 +224,7 @@ pub fn diagonal<X: Operand>(x: &X, offset: isize) -> Result<X::Reduced<X::Elem>>
 ///
 /// - the errors of [`diagonal()`];
 /// - `ShapeMismatch`: `upstream` does not have the shape of the forward result;
-/// - `SumOverflow`: a sum of integers does not fit its type.
+/// - `SumOverflow`: a sum of integers does not fit the element type.
 ///
 /// # Complexity
 ///
@@ -237,7 +238,7 @@ pub fn diagonal<X: Operand>(x: &X, offset: isize) -> Result<X::Reduced<X::Elem>>
 ///
 /// let x = CooTensor::from_dense(&arr2(&[[1, 2], [3, 0]]), 0)?;
 /// let dx = grad::diagonal(&x, &arr1(&[0.5, 8.0]), 0)?;
-/// assert_eq!(dx.values(), [0.5, 0.0, 0.0]); // 8.0 went to a position that is not stored
+/// assert_eq!(dx.values(), [0.5, 0.0, 0.0]); // 8.0 belongs to an unstored position
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 pub fn diagonal_backward<X: Operand, U: Operand>(x: &X, upstream: &U, offset: isize) -> Result<X::Reduced<U::Elem>> {

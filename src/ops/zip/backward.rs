@@ -124,7 +124,8 @@ impl<T: Float + Numeric> GradientSide<'_, T> {
         }
     }
 
-    /// Computes the gradient of each entry of a repeated operand: the sum over the given positions and over all others.
+    /// Computes the gradient of each entry of a repeated operand: the sum over the given positions and over all other
+    /// positions.
     fn summed(&self, upstream: &ErasedOperand<'_, T>, at: &AnyPattern, shape: &Shape) -> Result<Vec<T>> {
         let pattern = every_entry(self.own)?;
         let (own, other) = (self.own.at_result_entries(at, shape)?, self.other.at_result_entries(at, shape)?);
@@ -142,7 +143,7 @@ impl<T: Float + Numeric> GradientSide<'_, T> {
     }
 
     /// Computes the gradient of each entry of a repeated operand: the sum over all positions to which it is repeated.
-    /// These are written out in chunks.
+    /// The positions are written out in chunks.
     fn summed_in_pieces(&self, upstream: &ErasedOperand<'_, T>, shape: &Shape) -> Result<Vec<T>> {
         let own = self.own.elements_of(self.own)?;
         summed_in_pieces(self.own, shape, (upstream, self.other), &mut |at, numbers| {
@@ -191,8 +192,8 @@ impl<T: Float> GradientSums<T> {
 type Receive<'a, T> = dyn FnMut(&AnyPattern, &[usize]) -> Result<Vec<T>> + 'a;
 
 /// Computes the sum of the gradients that each entry of a repeated operand receives, over all its positions. For each
-/// chunk of positions, `receive` returns the gradients of the entries there. It looks up the elements of the other
-/// operands.
+/// chunk of positions, `receive` returns the gradients of the entries there. `receive` looks up the elements of the
+/// other operands.
 fn summed_in_pieces<O: Element, A: Element, B: Element, T: Float>(
     own: &ErasedOperand<'_, O>,
     shape: &Shape,

@@ -45,7 +45,7 @@ impl<T: Float> Zip<T, T> for Copysign {
 #[doc = page!(implicit)]
 /// # NaN
 ///
-/// NaN in *x* yields NaN. NaN in *y* counts as positive, whatever its sign bit is, because all NaNs are equal here.
+/// NaN in *x* yields NaN. NaN in *y* counts as positive for any sign bit, because lacuna treats all NaNs as equal.
 /// numpy and PyTorch read the sign bit of a NaN.
 ///
 /// # Gradient
@@ -105,7 +105,8 @@ impl Differentiable for Copysign {
 #[doc = page!(gradient_implicit)]
 /// # NaN
 ///
-/// NaN in *x* yields NaN, and NaN in *y* counts as positive. An upstream gradient of zero yields +0.0 for all elements.
+/// NaN in *x* yields NaN, and NaN in *y* counts as positive. An upstream gradient of zero yields `+0.0` for all
+/// elements.
 ///
 /// # Gradient
 #[doc = page!(second_gradient)]

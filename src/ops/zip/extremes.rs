@@ -286,7 +286,7 @@ fn share_of<T: Float>(is_preferred: bool, is_equal: bool) -> T {
     T::from_f64(if is_preferred { 1.0 } else { 0.5 * f64::from(u8::from(is_equal)) })
 }
 
-/// Returns the gradient times a weight; `None` for a weight of 0, whatever the gradient is.
+/// Returns the gradient times a weight; `None` for a weight of 0, for any gradient.
 fn shared<T: Float + Numeric>(gradient: T, share: T) -> Option<T> {
     if share == T::ONE {
         Some(gradient)

@@ -46,7 +46,7 @@ impl<P: Pattern, T: Element> Stored<'_, P, T> {
     ///
     /// # Errors
     ///
-    /// `ShapeMismatch`: the mask has another shape.
+    /// `ShapeMismatch`: the mask does not have the shape of the tensor.
     #[doc(alias = "difference")]
     pub fn without(&self, mask: &P) -> Result<Tensor<P, T>> {
         Tensor::from_erased(kept(self.tensor().sparse(), mask.any(), Keep::WITHOUT)?)
@@ -63,8 +63,7 @@ impl<P: Pattern, T: Element> Stored<'_, P, T> {
 ///
 /// # Implicit values
 ///
-/// The result has the pattern of the tensor (shared) and a fill of 0. If `upstream` does not store a position, its fill
-/// counts.
+/// The result has the pattern of the tensor (shared) and a fill of 0. At an unstored position, `upstream` has its fill.
 ///
 /// # Errors
 ///
@@ -139,7 +138,7 @@ fn handed_to<P: Pattern, U: Operand>(x: &P, upstream: &U, mask: &P, keep: Keep) 
     Tensor::from_erased(handed_to_kept(x.any(), gradients, mask.any(), keep)?)
 }
 
-/// Returns the gradients of the entries that a mask keeps; 0 for all others.
+/// Returns the gradients of the entries that a mask keeps, and 0 for all other entries.
 fn handed_to_kept<G: Element>(x: &AnyPattern, gradients: Vec<G>, mask: &AnyPattern, keep: Keep) -> Result<Erased<G>> {
     let all = Tensor::from_valid(x.clone(), gradients, G::ZERO);
     let gradients = kept(all.sparse(), mask, keep)?.erased().at_entries(x)?;

@@ -76,11 +76,13 @@ use crate::tensor::stored::Stored;
 /// | left | right | result |
 /// | --- | --- | --- |
 /// | tensor | `&tensor` or `tensor`, of the same format and index type | tensor |
-/// | tensor or view | a view (`x.stored()`), or the other way round | tensor, of stored entries |
+/// | tensor | view (`x.stored()`) | tensor of stored entries |
+/// | view | `&tensor`, `tensor` or view | tensor of stored entries |
 /// | tensor or view | `&array` | tensor |
 /// | array | `&tensor`, `tensor` or a view | tensor |
 /// | array | `&array` | array |
-/// | any | a number of the element type | as the left one |
+/// | tensor or view | number of the element type | tensor |
+/// | array | number of the element type | array |
 ///
 /// Tensors of different formats do not compile: `to_coo` and `to_csr` convert them, at a documented cost. The trait is
 /// sealed.

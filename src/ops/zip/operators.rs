@@ -1,6 +1,7 @@
 //! The operators of Rust on tensors, on references to tensors, and on stored views.
 //!
-//! They panic on every error of the named operation, with its message, like the operators of `ndarray`.
+//! If the method of an operator returns an error, the operator panics with the message of the error, like the operators
+//! of `ndarray`.
 
 use std::ops;
 

@@ -33,24 +33,24 @@ impl<T: RealNumber> Zip<T, T> for Pow {
 /// *z*<sub>k</sub> = *x*<sub>k</sub><sup>*y*<sub>k</sub></sup>
 ///
 /// Floats are computed in `f64` and rounded once, with the same bits on every machine. A square is exact before it is
-/// rounded. Any element to the power of 0 is 1, and 1 to any power is 1. For one exponent for all elements, see
+/// rounded. Any element to the power of 0 is 1, and 1 to any power is 1. If all elements have the same exponent, use
 /// [`powi`](crate::powi()) and [`powf`](crate::powf()).
 ///
 /// # Shapes
 #[doc = page!(shapes)]
 /// # Implicit values
 ///
-/// If only one operand has an entry, the other operand contributes its fill. The union of both patterns is stored. The
-/// fill is the power of the fills; a zero is `+0.0`.
+/// If only one operand has an entry at a position, the other operand contributes its fill. The result stores the union
+/// of both patterns. The fill of the result is the power of both fills; a zero is `+0.0`.
 ///
-/// An exponent with a fill of 0 makes all results 1: entries of only *x* are not stored. If *x* has float elements and
-/// a fill of 1, entries of only *y* are not stored. For [stored views](crate::Stored), the result has the common
-/// entries and the common fill.
+/// If the fill of *y* is 0, all results with that fill are 1: entries of only *x* are not stored. If *x* has float
+/// elements and a fill of 1, entries of only *y* are not stored. For [stored views](crate::Stored), the result has the
+/// common entries and the common fill.
 #[doc = page!(implicit)]
 /// # NaN
 ///
-/// NaN if either element is NaN, except for the powers that are always 1. A negative number to a power that is not an
-/// integer is NaN.
+/// The result is NaN if either element is NaN, except for the powers that are always 1. A negative number to a power
+/// that is not an integer is NaN.
 ///
 /// # Gradient
 ///
@@ -58,7 +58,7 @@ impl<T: RealNumber> Zip<T, T> for Pow {
 ///
 /// # Errors
 ///
-/// - `Overflow`: a result does not fit the integer type, or an integer has a negative power; the error reports the
+/// - `Overflow`: a result does not fit the integer type, or an integer has a negative exponent; the error reports the
 ///   position;
 #[doc = page!(errors)]
 /// # Complexity
@@ -100,7 +100,7 @@ impl Differentiable for Pow {
 /// *dx* = *dz* · (*y* · *x*<sup>*y* − 1</sup>), *dy* = *dz* · (*z* · ln *x*); each derivative is computed in
 /// `f64` and rounded once
 ///
-/// The derivative of a constant is 0: *dx* if *y* = 0, and *dy* if *x* = 0 and *y* ≥ 0.
+/// The derivative of a constant is 0: *dx* = 0 if *y* = 0, and *dy* = 0 if *x* = 0 and *y* ≥ 0.
 ///
 /// # Shapes
 #[doc = page!(gradient_shapes)]
@@ -108,8 +108,8 @@ impl Differentiable for Pow {
 #[doc = page!(gradient_implicit)]
 /// # NaN
 ///
-/// As in [`pow`](crate::pow()). For a negative base, *dy* is NaN. A gradient of zero yields +0.0, whatever the operands
-/// are.
+/// As in [`pow`](crate::pow()). For a negative base, *dy* is NaN. An upstream gradient of zero yields `+0.0` for all
+/// operands.
 ///
 /// # Gradient
 #[doc = page!(second_gradient)]

@@ -34,14 +34,14 @@ impl<T: Element> Zip<T, T> for Mul {
 #[doc = page!(shapes)]
 /// # Implicit values
 ///
-/// With fills of zero, the result stores the common entries. An unstored zero times a finite element is zero. An
-/// element that is not finite is an error there, because `0 * inf` is NaN. If one fill is zero and the other is finite,
-/// entries of only the operand with the finite fill are not stored, and they must be finite too. Integers and `bool`,
-/// where `*` is `and`, are always finite.
+/// If both fills are zero, the result stores the common entries. An unstored zero times a finite element is zero. An
+/// unstored zero times an element that is not finite returns an error, because `0 * inf` is NaN. If one fill is zero
+/// and the other fill is finite, entries of only the operand with the finite fill are not stored. These entries must
+/// also be finite. Integers and `bool` are always finite. For `bool`, `*` is `and`.
 ///
 /// If the fill of an operand is NaN, all results with that fill are NaN: entries of only the other operand are not
-/// stored. With any other fill, the union is stored. For [stored views](crate::Stored), the result has the common
-/// entries and the common fill.
+/// stored. With any other fill, the result stores the union of both patterns. For [stored views](crate::Stored), the
+/// result has the common entries and the common fill.
 #[doc = page!(implicit)]
 /// # NaN
 ///
@@ -54,8 +54,8 @@ impl<T: Element> Zip<T, T> for Mul {
 /// # Errors
 ///
 /// - `Overflow`: an integer result or the fill of the result does not fit the element type;
-/// - `NonFinite`: an element that is not finite meets an unstored zero; the error reports its coordinates. Stored views
-///   do not read unstored positions;
+/// - `NonFinite`: an element that is not finite is multiplied by an unstored zero; the error reports the coordinates of
+///   the element. Stored views do not read unstored positions;
 #[doc = page!(errors)]
 /// # Complexity
 #[doc = page!(complexity)]
@@ -104,7 +104,7 @@ impl Differentiable for Mul {
 #[doc = page!(gradient_implicit)]
 /// # NaN
 ///
-/// As in [`mul`](crate::mul()), except that a gradient of zero yields +0.0, whatever the other operand is.
+/// As in [`mul`](crate::mul()), except that an upstream gradient of zero yields `+0.0` for all operands.
 ///
 /// # Gradient
 #[doc = page!(second_gradient)]
@@ -146,7 +146,7 @@ impl<T: Element> Zip<T, T> for MulNonzero {
         if fill.is_truthy() { times(fill, other) } else { FillEffect::Annihilated }
     }
 
-    /// A zero on the left stays zero when it meets a fill of NaN.
+    /// A zero on the left times a fill of NaN is zero.
     fn right_fill_effect(&self, other: Option<T>, fill: T) -> FillEffect {
         if fill.isnan() { FillEffect::Counts } else { times(fill, other) }
     }
@@ -156,15 +156,15 @@ impl<T: Element> Zip<T, T> for MulNonzero {
 ///
 /// *z*<sub>k</sub> = *x*<sub>k</sub> · *y*<sub>k</sub> if *x*<sub>k</sub> ≠ 0, otherwise 0
 ///
-/// This is the product of gradients: an upstream gradient of zero yields zero, whatever the derivative is.
+/// Gradients use this product: an upstream gradient of zero yields zero for any derivative.
 ///
 /// # Shapes
 #[doc = page!(shapes)]
 /// # Implicit values
 ///
-/// With a fill of zero on the left, entries of only *y* are not stored. Otherwise the same as [`mul`], except that a
-/// fill of NaN on the right does not drop any entries of *x*. For [stored views](crate::Stored), the result has the
-/// common entries and the common fill.
+/// If the left fill is zero, entries of only *y* are not stored. Otherwise the pattern is the same as for [`mul`],
+/// except that a fill of NaN on the right does not drop any entries of *x*. For [stored views](crate::Stored), the
+/// result has the common entries and the common fill.
 #[doc = page!(implicit)]
 /// # NaN
 ///
@@ -233,14 +233,14 @@ impl<T: Numeric> Zip<T, T> for Div {
 #[doc = page!(shapes)]
 /// # Implicit values
 #[doc = page!(union)]
-/// With fills of zero, the fill is NaN for floats, and an error for integers. If the fill of an operand is NaN, all
-/// results with that fill are NaN: entries of only the other operand are not stored. For [stored views](crate::Stored),
-/// the result has the common entries and the common fill.
+/// If both fills are zero, the fill of the result is NaN for floats. For integers, the function returns an error. If
+/// the fill of an operand is NaN, all results with that fill are NaN: entries of only the other operand are not stored.
+/// For [stored views](crate::Stored), the result has the common entries and the common fill.
 #[doc = page!(implicit)]
 /// # NaN
 ///
-/// NaN divided by any element is NaN, and so are `0 / 0` and `inf / inf`. A complex quotient is computed by Smith's
-/// method, as in numpy.
+/// NaN divided by any element, `0 / 0` and `inf / inf` are NaN. A complex quotient is computed by Smith's method, as in
+/// numpy.
 ///
 /// # Gradient
 ///
@@ -249,7 +249,7 @@ impl<T: Numeric> Zip<T, T> for Div {
 /// # Errors
 ///
 /// - `Overflow`: an integer result or the fill of the result does not fit the element type;
-/// - `DivisionByZero`: an integer is divided by zero, with the coordinates, or as the fill;
+/// - `DivisionByZero`: an integer element or an integer fill is divided by zero;
 #[doc = page!(errors)]
 /// # Complexity
 #[doc = page!(complexity)]
@@ -297,8 +297,8 @@ impl Differentiable for Div {
 #[doc = page!(gradient_implicit)]
 /// # NaN
 ///
-/// As in [`div`](crate::div()): if *y* is zero, the gradients are NaN or infinite. A gradient of zero yields +0.0,
-/// whatever the operands are.
+/// As in [`div`](crate::div()): if *y* is zero, the gradients are NaN or infinite. An upstream gradient of zero yields
+/// `+0.0` for all operands.
 ///
 /// # Gradient
 #[doc = page!(second_gradient)]

@@ -33,9 +33,9 @@ impl<T: Remainder> Zip<T, T> for Rem {
 #[doc = page!(shapes)]
 /// # Implicit values
 #[doc = page!(union)]
-/// With fills of zero, the fill is NaN for floats, and an error for integers. If the fill of an operand is NaN, all
-/// results with that fill are NaN: entries of only the other operand are not stored. For [stored views](crate::Stored),
-/// the result has the common entries and the common fill.
+/// If both fills are zero, the fill of the result is NaN for floats. For integers, the function returns an error. If
+/// the fill of an operand is NaN, all results with that fill are NaN: entries of only the other operand are not stored.
+/// For [stored views](crate::Stored), the result has the common entries and the common fill.
 #[doc = page!(implicit)]
 /// # NaN
 ///
@@ -47,7 +47,7 @@ impl<T: Remainder> Zip<T, T> for Rem {
 ///
 /// # Errors
 ///
-/// - `DivisionByZero`: an integer is divided by zero, with the coordinates, or as the fill;
+/// - `DivisionByZero`: an integer element or an integer fill is divided by zero;
 #[doc = page!(errors)]
 /// # Complexity
 #[doc = page!(complexity)]
@@ -105,9 +105,9 @@ impl<T: Remainder> Zip<T, T> for RemEuclid {
 #[doc = page!(shapes)]
 /// # Implicit values
 #[doc = page!(union)]
-/// With fills of zero, the fill is NaN for floats, and an error for integers. If the fill of an operand is NaN, all
-/// results with that fill are NaN: entries of only the other operand are not stored. For [stored views](crate::Stored),
-/// the result has the common entries and the common fill.
+/// If both fills are zero, the fill of the result is NaN for floats. For integers, the function returns an error. If
+/// the fill of an operand is NaN, all results with that fill are NaN: entries of only the other operand are not stored.
+/// For [stored views](crate::Stored), the result has the common entries and the common fill.
 #[doc = page!(implicit)]
 /// # NaN
 ///
@@ -119,7 +119,7 @@ impl<T: Remainder> Zip<T, T> for RemEuclid {
 ///
 /// # Errors
 ///
-/// - `DivisionByZero`: an integer is divided by zero, with the coordinates, or as the fill;
+/// - `DivisionByZero`: an integer element or an integer fill is divided by zero;
 #[doc = page!(errors)]
 /// # Complexity
 #[doc = page!(complexity)]

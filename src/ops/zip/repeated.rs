@@ -66,7 +66,7 @@ impl<'a> WholeShapes<'a> {
     }
 }
 
-/// The source of the elements of an operand that meet the entries of a result.
+/// The source of the elements of an operand for the entries of a result.
 enum Origin {
     /// All values, in order.
     Own,
@@ -83,7 +83,7 @@ struct ZipPlan {
     right: Origin,
 }
 
-/// The elements of an operand that meet the entries of a result.
+/// The elements of an operand for the entries of a result.
 struct MatchedElements<'a, T: Clone> {
     values: Cow<'a, [T]>,
     broadcast_match: Option<BroadcastMatch<'a>>,
@@ -130,7 +130,7 @@ fn with_fill_last<T: Element>(tensor: SparseRef<'_, T>) -> Allocated<Cow<'_, [T]
     Ok(Cow::Owned(values))
 }
 
-/// Returns the elements of a repeated tensor that meet the entries of a pattern.
+/// Returns the elements of a repeated tensor for the entries of a pattern.
 pub(super) fn elements_at<T: Element>(tensor: SparseRef<'_, T>, pattern: &AnyPattern) -> Result<Vec<T>> {
     let elements = MatchedElements::new(tensor, &Origin::Repeated, pattern)?;
     Ok(threads::filled(pattern.nnz(), 2000, |range, slots: &mut [T]| {
@@ -395,8 +395,8 @@ impl<'a, A: Element, B: Element> Broadcast<'a, A, B> {
         })
     }
 
-    /// Returns the first position of the result that meets an entry with `is_wrong` and no entry of the other operand.
-    /// The index of the entry is returned too.
+    /// Returns the first position of the result at which this operand has an entry with `is_wrong` and the other
+    /// operand does not have an entry. Also returns the index of the entry.
     fn first_alone<T: Element>(
         &self,
         (tensor, is_repeated): (SparseRef<'_, T>, bool),

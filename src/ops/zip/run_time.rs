@@ -164,8 +164,8 @@ fn check_left_out<T: Element, Z: Zip<T, T>>(
     })
 }
 
-/// Returns the first position that meets the element `at` of an array of these lengths, and that a pattern does not
-/// store.
+/// Returns the first position to which the element `at` of an array of these lengths is broadcast and that a pattern
+/// does not store.
 fn first_unstored(pattern: &AnyPattern, at: &[usize], lengths: &[usize]) -> Option<Vec<usize>> {
     let shape = pattern.shape();
     let repeated = repeated_axes(lengths, shape);
@@ -173,7 +173,7 @@ fn first_unstored(pattern: &AnyPattern, at: &[usize], lengths: &[usize]) -> Opti
     let mut coords = vec![0; shape.rank()];
     coords[shape.rank() - at.len()..].copy_from_slice(at);
     let mut along = vec![0; counts.len()];
-    // Each step except the last one meets an entry, so the number of entries bounds the number of steps.
+    // Each step except the last one finds an entry, so the number of entries bounds the number of steps.
     loop {
         repeated.iter().zip(&along).for_each(|(&axis, &coord)| coords[axis] = coord);
         if pattern.find(&coords).is_none() {

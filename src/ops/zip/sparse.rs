@@ -195,7 +195,8 @@ pub(in crate::ops) fn with_array<X: Sparse, B: Element, Z: Zip<X::Value, B>>(
     Tensor::from_erased(of_array(x.sparse(), x.implicit(), array, &shape, op)?)
 }
 
-/// Combines a tensor and an array, in the shape of both. Without `implicit` only the stored entries of the tensor count.
+/// Combines a tensor and an array, in the shape of both. If `implicit` is `None`, only the stored entries of the tensor
+/// count.
 pub(super) fn of_array<A: Element, B: Element, Z: Zip<A, B>>(
     x: SparseRef<'_, A>,
     implicit: Option<A>,
@@ -219,7 +220,8 @@ pub(super) fn of_array<A: Element, B: Element, Z: Zip<A, B>>(
     Ok(Tensor::from_valid(tensor.pattern().clone(), values, fill))
 }
 
-/// The elements of an array that is combined with a sparse tensor. The positions that meet one element are a cell.
+/// The elements of an array that is combined with a sparse tensor. The positions to which one element is broadcast are
+/// a cell.
 struct BroadcastCells<'a, T: Clone> {
     elements: Cow<'a, [T]>,
     grid: BroadcastGrid<'a>,

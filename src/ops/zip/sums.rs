@@ -256,7 +256,7 @@ impl Differentiable for Sub {
 #[doc = page!(gradient_implicit)]
 /// # NaN
 ///
-/// As in [`sub`](crate::sub()), except that a gradient of zero yields +0.0.
+/// As in [`sub`](crate::sub()), except that an upstream gradient of zero yields `+0.0`.
 ///
 /// # Gradient
 #[doc = page!(second_gradient)]

@@ -47,8 +47,9 @@ impl<A: Element, B: Element, U: Element, F: Fn(A, B) -> U + Sync> Zip<A, B> for 
 ///
 /// # Implicit values
 ///
-/// If only one operand has an entry, the other operand contributes its fill. The union of both patterns is stored,
-/// because the results of `f` are not known in advance. The fill is `f` of the fills; a zero is `+0.0`.
+/// If only one operand has an entry at a position, the other operand contributes its fill. The result stores the union
+/// of both patterns, because the results of `f` are not known in advance. The fill of the result is `f` of both fills;
+/// a zero is `+0.0`.
 ///
 /// For [stored views](Stored), the result has the common entries. The fill is the fill of an operand that has the
 /// result type, or zero if neither operand has this type. If an operand is an array, the pattern is shared, and all
