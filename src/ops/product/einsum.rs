@@ -134,7 +134,7 @@ fn read<X: Operand<Elem: Ring>>(options: &Einsum<'_>, operands: &[&X]) -> Result
 /// - `NonFinite`: as above; the error reports the step;
 /// - `Overflow`: an integer sum does not fit the element type;
 /// - `TooLarge`: an intermediate product or the result needs more than the larger of 1 GiB and 16 times the bytes of
-///   the operands;
+///   its operands;
 /// - `AxisTooLong`, `AxisOverflow`: an axis that is merged from several axes is too long.
 ///
 /// # Complexity
@@ -172,11 +172,11 @@ pub fn einsum<'a, X: Operand<Elem: Ring>>(spec: impl Into<Einsum<'a>>, operands:
 
 /// Returns the gradients of all operands of [`einsum`](einsum()).
 ///
-/// Each step is reversed by its own rule. For a product of matrices *c* = *a* · *b*, *da*<sub>ik</sub> = Σ<sub>j</sub>
-/// *dc*<sub>ij</sub> · *b*<sub>kj</sub> is added in eight partial sums by the position of *j*, as in
-/// [`sddmm`](crate::CooPattern::sddmm). *db*<sub>kj</sub> = Σ<sub>i</sub> *a*<sub>ik</sub> · *dc*<sub>ij</sub> is added
-/// in the order of *i*. Each gradient has the pattern of its operand. Each term of a sum receives the gradient of the
-/// sum.
+/// The gradient of each step is computed by the rule of that step. For a product of matrices *c* = *a* · *b*,
+/// *da*<sub>ik</sub> = Σ<sub>j</sub> *dc*<sub>ij</sub> · *b*<sub>kj</sub> is added in eight partial sums by the
+/// position of *j*, as in [`sddmm`](crate::CooPattern::sddmm). *db*<sub>kj</sub> = Σ<sub>i</sub> *a*<sub>ik</sub> ·
+/// *dc*<sub>ij</sub> is added in the order of *i*. Each gradient has the pattern of its operand. Each term of a sum
+/// receives the gradient of the sum.
 ///
 /// # Shapes
 ///

@@ -303,8 +303,8 @@ pub fn pattern_sddmm_backward<P: Pattern, T: Float, L: Dimension, R: Dimension>(
 ///
 /// # Implicit values
 ///
-/// *dx* has the pattern of *x* (shared) and a fill of 0. Only the stored positions of the pattern are read from
-/// `upstream`. At an unstored position, `upstream` has its fill.
+/// *dx* has the pattern of *x* (shared) and a fill of 0. Only the stored positions of *x* are read from `upstream`. At
+/// an unstored position, `upstream` has its fill.
 ///
 /// # Errors
 ///

@@ -31,8 +31,8 @@ use crate::plan::take::{ALONG_BYTES, FLATTENED_BYTES, TakeResult, along, flatten
 ///
 /// # Implicit values
 ///
-/// The result has the fill of `x`. The result stores a position exactly if `x` stores the element at that position. A
-/// stored zero stays stored, and a fill stays unstored.
+/// The result has the fill of `x`. The result stores a position exactly if `x` stores the taken element. A stored zero
+/// stays stored, and a fill stays unstored.
 ///
 /// # NaN
 ///
@@ -169,7 +169,7 @@ pub fn take_into<'a, T: Element, J: Position>(
 ///
 /// # Implicit values
 ///
-/// The result has the fill of `x`. The result stores a position exactly if `x` stores the element at that position.
+/// The result has the fill of `x`. The result stores a position exactly if `x` stores the taken element.
 ///
 /// # NaN
 ///
