@@ -43,9 +43,9 @@ pub struct Isin<'a, T: Element> {
     members: Cow<'a, [T]>,
     /// True if the results are inverted: *not* a member.
     pub invert: bool,
-    /// A hint that the test values are distinct. The hint saves a pass over the test values.
+    /// A hint that the test values are distinct.
     ///
-    /// The hint never changes a result.
+    /// The hint saves a pass over the test values, and never changes a result.
     pub assume_unique: bool,
     /// The algorithm.
     pub kind: IsinKind,
@@ -78,9 +78,9 @@ impl<'a, T: Element> Isin<'a, T> {
         Isin { invert: true, ..self }
     }
 
-    /// Hints that the test values are distinct. This saves a pass over the test values.
+    /// Hints that the test values are distinct.
     ///
-    /// The hint never changes a result.
+    /// The hint saves a pass over the test values, and never changes a result.
     pub fn assume_unique(self) -> Self {
         Isin { assume_unique: true, ..self }
     }
@@ -159,11 +159,12 @@ impl<'a, T: Element> From<&'a Isin<'_, T>> for Isin<'a, T> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum IsinKind {
-    /// The fastest algorithm for the sizes and the type. This choice never fails.
+    /// The fastest algorithm for the sizes and the type, which never fails.
     #[default]
     Auto,
-    /// Sorts the test values, and searches for each element among the test values. This uses less memory than all other
-    /// algorithms.
+    /// Sorts the test values, and searches for each element among the test values.
+    ///
+    /// This algorithm uses less memory than all other algorithms.
     Sort,
     /// A table with one bit per integer from the smallest to the largest test value, for integers and `bool`.
     Table,

@@ -12,7 +12,9 @@ use crate::ops::op;
 use crate::ops::operand::Operand;
 use crate::ops::reduce::check_upstream;
 
-/// The options of [`einsum`](einsum()). A plain string converts to this type.
+/// The options of [`einsum`](einsum()).
+///
+/// A plain string converts to this type.
 ///
 /// # Examples
 ///

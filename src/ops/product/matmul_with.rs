@@ -106,7 +106,9 @@ semirings! {
     /// If the elements are logarithms of probabilities, the results are the most likely paths. The result without terms
     /// is `-inf`, or the smallest integer.
     max_plus: folded(Max, Sum), Folded<Max, Sum>;
-    /// Selects the smallest product. The result without terms is the same as for [`min_plus`](Matmul::min_plus).
+    /// Selects the smallest product.
+    ///
+    /// The result without terms is the same as for [`min_plus`](Matmul::min_plus).
     min_times: folded(Min, Times), Folded<Min, Times>;
     /// Selects the largest product: most likely paths.
     ///

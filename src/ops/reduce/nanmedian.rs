@@ -16,9 +16,9 @@ use crate::ops::reduce::quantile::{QuantileGradient, QuantileRanks};
 pub use crate::kernels::median::MedianGradient;
 pub use crate::kernels::rank::EvenCount;
 
-/// The options of [`nanmedian`] and [`median`](crate::median()). Axes convert to this type.
+/// The options of [`nanmedian`] and [`median`](crate::median()).
 ///
-/// [`nanmedian_index`] and the gradients have the same options.
+/// [`nanmedian_index`] and the gradients have the same options. Axes convert to this type.
 ///
 /// # Examples
 ///

@@ -20,9 +20,9 @@ use crate::ops::reduce::Nanmedian;
 
 pub use crate::kernels::rank::QuantileMethod;
 
-/// The options of [`quantile`] and [`nanquantile`]. Plain axes convert to this type.
+/// The options of [`quantile`] and [`nanquantile`].
 ///
-/// The gradients of these functions have the same options.
+/// The gradients of these functions have the same options. Plain axes convert to this type.
 ///
 /// # Examples
 ///
