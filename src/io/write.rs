@@ -28,7 +28,7 @@ use crate::tensor::erased::SparseRef;
 
 /// Writes a tensor or an array to the file at `path`, in the format of its extension.
 ///
-/// Of an array, formats other than `.npy` store the elements that are not 0.
+/// For an array, formats other than `.npy` store only the elements that are not 0.
 ///
 /// If the extension is followed by `.gz`, the file is compressed with gzip. The file appears only if writing succeeds.
 ///
