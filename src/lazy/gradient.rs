@@ -26,7 +26,7 @@ impl<V: HasGradient> Lazy<V> {
     ///
     /// `upstream` is the upstream gradient of this result. The gradient consists of the backward functions as steps,
     /// which are fused and run like other steps. If several steps contribute to one gradient, their contributions are
-    /// added in the order in which the steps were made.
+    /// added, beginning with the last step.
     ///
     /// As everywhere in this library, the gradient has the pattern of `x` and a fill of 0. If `x` is an input that the
     /// result does not depend on, the gradient is 0.
