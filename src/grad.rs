@@ -1,9 +1,8 @@
 //! The gradients. The function `grad::NAME` is the gradient of the function `NAME`.
 //!
 //! The upstream gradient follows the operand, and the arguments of the function follow the upstream gradient:
-//! `grad::sum(&x, &dy, axes)`. With several operands the upstream gradient is the last argument:
-//! `grad::mul(&x, &y, &dz)`. [`concat()`] and [`stack()`] accept the upstream gradient
-//! first.
+//! `grad::sum(&x, &dy, axes)`. If a function has several operands, the upstream gradient is the last argument:
+//! `grad::mul(&x, &y, &dz)`. The first argument of [`concat()`] and [`stack()`] is the upstream gradient.
 //!
 //! A gradient of a sparse tensor has the pattern of the tensor and a fill of 0. Its element type is the element type of
 //! the upstream gradient. The page [`gradients`](crate::documents::gradients) states all rules.

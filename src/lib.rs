@@ -16,7 +16,7 @@
 //! use lacuna::{Axes, Duplicates, Triplets};
 //!
 //! let mut triplets = Triplets::new([3, 4])?;
-//! triplets.push(&[1, 3], 4.0_f64)?; // where all are bare literals, one of them needs its type
+//! triplets.push(&[1, 3], 4.0_f64)?; // if all values are literals, one literal needs its type
 //! triplets.push(&[0, 1], 2.0)?;
 //! triplets.push(&[1, 0], 3.0)?;
 //! let x = triplets.coalesce(Duplicates::Sum)?;
@@ -47,8 +47,8 @@
 //! Each operation is a function of this page over every [`Operand`]: tensors of both formats, stored views
 //! ([`x.stored()`](Tensor::stored), the stored entries only), and `ndarray` arrays and views. Each operation is also a
 //! method of tensors and stored views. [`Operations`] adds the methods to arrays, except methods that `ndarray` has
-//! under the same name. Options are a value with setters that replaces the plain argument: `x.nanmedian(1)`,
-//! `x.nanmedian(Nanmedian::over(1).lower())`.
+//! under the same name. If an operation has options, an options value with setters can replace the plain argument:
+//! `x.nanmedian(1)`, `x.nanmedian(Nanmedian::over(1).lower())`.
 //!
 //! The gradient of `NAME` is [`grad::NAME`](grad). The page [`gradients`](documents::gradients) lists the operations
 //! without a gradient.
@@ -72,21 +72,21 @@
 //! - of stored views: [`mask`](Stored::mask), [`without`](Stored::without) and [`sddmm`](Stored::sddmm), which
 //!   [patterns](CooPattern::sddmm) have too.
 //!
-//! Conversions to and from sprs, Paddle and PyTorch are methods and conversions of [`PaddleCsr`] and [`TorchCsr`].
+//! Methods and `From` implementations convert to and from sprs, Paddle and PyTorch ([`PaddleCsr`], [`TorchCsr`]).
 //!
-//! The elementwise operations, and `take` of arrays, also write into an existing result: [`isin_into`], [`take_into`].
+//! Elementwise operations and `take` of arrays can also write into an existing array: [`isin_into`], [`take_into`].
 //! [`Answers`] lists the accepted results.
 //!
 //! # Guarantees
 //!
 //! - If `f(x)` returns a result, `f(x).to_dense()` is bitwise identical to `f(x.to_dense())`. The computation does not
-//!   build the dense array. A stored view, [`x.stored()`](Tensor::stored), differs: its operations see only stored
-//!   entries.
+//!   build the dense array. This guarantee does not apply to a stored view, [`x.stored()`](Tensor::stored): its
+//!   operations use only stored entries.
 //! - The pattern of a result depends on the patterns of its inputs, never on values; a stored zero stays stored.
 //! - The gradient of a sparse tensor shares its pattern, has a fill of 0, and has the element type of the upstream
 //!   gradient.
 //! - Results are bitwise identical for any number of threads.
-//! - A fallible function does not panic for any input, and does not allocate out of proportion to its input.
+//! - A fallible function does not panic for any input. It rejects results that are far larger than its input.
 //!
 //! # Features
 //!
@@ -95,7 +95,7 @@
 //! program `lacuna`).
 
 #![cfg_attr(not(feature = "machine"), forbid(unsafe_code))]
-// Graphs and dynamically typed operations use items that are otherwise unused.
+// Some items are used only by graphs and dynamically typed operations.
 #![cfg_attr(
     not(all(feature = "dynamic", feature = "lazy", feature = "io")),
     allow(dead_code, unreachable_pub, unused_imports, unused_macros)
@@ -105,7 +105,7 @@ mod base;
 mod convert;
 pub mod dynamic;
 mod element;
-// The unit tests do not need this module, and would compile all operations once more.
+// The unit tests do not need this module. With this module, they would compile all operations once more.
 #[cfg(all(feature = "eval", not(test)))]
 pub mod eval;
 pub mod grad;
@@ -168,7 +168,7 @@ pub mod prelude {
 
 /// The pages of the book, without code.
 ///
-/// Their snippets are run as tests.
+/// The code examples of the pages run as tests.
 ///
 /// | page | content |
 /// | --- | --- |
@@ -210,7 +210,8 @@ pub mod prelude {
 /// | `src/engines/datafusion/README.md` | the package `lacuna-datafusion` |
 #[cfg(any(doc, doctest))]
 pub mod documents {
-    /// Defines a page. If a label has two targets, the first one counts, and here it is a page of this crate.
+    /// Defines a page. If a link label has two targets, rustdoc uses the first target. The first target here is a page
+    /// of this crate.
     macro_rules! page {
         ($name:ident, $file:literal) => {
             #[doc = include_str!("../docs/rustdoc-links.txt")]

@@ -1,6 +1,6 @@
 //! Memory for large results, in huge pages if Linux provides them.
 //!
-//! A new buffer takes more time for finding and clearing memory at the first touch than for writing to it. Huge pages
+//! At the first touch of a new buffer, the kernel finds and clears memory. This takes longer than the write. Huge pages
 //! reduce this time (`docs/decisions/0008-the-machine.md`).
 
 use std::borrow::Cow;
@@ -9,7 +9,8 @@ use bytemuck::Zeroable;
 
 use crate::base::machine::advise_huge_pages;
 
-/// The smallest buffer for which huge pages are requested. Allocators mostly reuse touched memory for smaller buffers.
+/// The smallest buffer for which huge pages are requested. For smaller buffers, allocators usually reuse memory that
+/// was touched before.
 const WORTH_ASKING: usize = 4 << 20;
 
 /// A failed allocation of this number of bytes.
@@ -44,7 +45,7 @@ pub(crate) fn reserve_exact<T>(items: &mut Vec<T>, count: usize) -> Allocated<()
 
 /// Reserves memory for `count` more items. If the items must move, the capacity at least doubles.
 ///
-/// An array that grows this way is copied about once per item in total.
+/// If an array grows this way, each item is copied about once in total.
 pub(crate) fn reserve<T>(items: &mut Vec<T>, count: usize) -> Allocated<()> {
     items.try_reserve(count).map_err(|_| AllocError::of::<T>(items.len().saturating_add(count)))
 }
@@ -108,7 +109,7 @@ pub(crate) fn collect_some<T>(mut items: impl Iterator<Item = T>) -> Allocated<V
     Ok(collected)
 }
 
-/// Returns [`collect`] of fallible items, or the first error.
+/// Collects fallible items like [`collect`], or returns the first error.
 pub(crate) fn try_collect<T, E: From<AllocError>>(
     items: impl ExactSizeIterator<Item = Result<T, E>>,
 ) -> Result<Vec<T>, E> {
@@ -130,9 +131,9 @@ pub(crate) fn concat<T: Copy>(mut lists: Vec<Vec<T>>) -> Allocated<Vec<T>> {
     Ok(all)
 }
 
-/// Requests huge pages for a large buffer, best before its first touch.
+/// Requests huge pages for a large buffer. Call the function before the first touch of the buffer.
 ///
-/// The contents of the buffer do not depend on the answer of the kernel.
+/// The contents of the buffer are the same whether or not the kernel provides huge pages.
 pub(crate) fn prefer_huge<T>(buffer: &[T]) {
     if size_of_val(buffer) >= WORTH_ASKING {
         advise_huge_pages(buffer);

@@ -16,9 +16,9 @@ use crate::base::labels::{AxisLabels, GroupLabels};
 /// `Axes` converts from one integer (`i32`, `isize` or `usize`), from an array, slice, `Vec` or range of integers, and
 /// from `..`. [`Axes::all`] and [`Axes::none`] construct it directly. A negative number counts from the end.
 ///
-/// Functions with an argument for axes accept anything that converts: `x.any(-1)`, `x.any([0, -1])`, `x.any(1..=2)`. An
-/// empty list reduces no axis, like the empty tuple in numpy. The empty list in Paddle means all axes; use
-/// `Axes::all()`. An empty array literal does not have a type; use `Axes::none()`.
+/// Functions with an argument for axes accept every type that converts to `Axes`: `x.any(-1)`, `x.any([0, -1])`,
+/// `x.any(1..=2)`. An empty list reduces no axis, like the empty tuple in numpy. In Paddle, an empty list means all
+/// axes; the equivalent is `Axes::all()`. An empty array literal does not have a type; use `Axes::none()`.
 ///
 /// # Examples
 ///
@@ -40,7 +40,8 @@ use crate::base::labels::{AxisLabels, GroupLabels};
 pub struct Axes {
     listed: ListedAxes,
     keep_dims: bool,
-    /// The labels on one of the axes, by which that axis is reduced. Only reductions use them.
+    /// The labels of the positions of one axis, which a reduction uses to group the positions. Other operations ignore
+    /// the labels.
     labels: Option<Arc<AxisLabels>>,
 }
 
@@ -49,7 +50,8 @@ pub struct Axes {
 enum ListedAxes {
     All,
     Each(Few<isize>),
-    /// More than [`MAX_LISTED`] axes, from the first to the last. The rank determines the first wrong axis.
+    /// A range of more than [`MAX_LISTED`] axes: the first and the last axis. The first invalid axis depends on the
+    /// rank.
     Range(isize, isize),
 }
 
@@ -93,7 +95,7 @@ impl Axes {
         Axes::new(ListedAxes::Each(axes.into_iter().map(AsAxis::as_axis).collect()))
     }
 
-    /// Returns the axes from `first` to `last`, which is not before it.
+    /// Returns the axes from `first` to `last`. `last` must not be smaller than `first`.
     fn run(first: isize, last: isize) -> Self {
         let listed = match last.saturating_sub(first) as usize {
             ..MAX_LISTED => ListedAxes::Each((first..=last).collect()),
@@ -121,26 +123,26 @@ impl Axes {
     ///
     /// *y*<sub>…l…</sub> = *f*({ *x*<sub>…r…</sub> : the label of *r* is *l* })
     ///
-    /// Every reduction accepts these axes, and its gradient as well: `x.mean(Axes::by(0, &labels))`. For a stored view,
-    /// only the entries count. [`and`](Axes::and) adds axes that are fully reduced.
+    /// Every reduction and its gradient accept these axes: `x.mean(Axes::by(0, &labels))`. For a stored view, only
+    /// stored entries are reduced. [`and`](Axes::and) adds axes that are fully reduced.
     ///
     /// # Shapes
     ///
-    /// The number of labels is the length of the axis. The axis stays in the result, with one position per label. Its
-    /// length is the largest label plus 1, or the number that [`GroupLabels::count`] sets. A reduction that returns
-    /// positions, such as `argmax`, counts the positions of each label in their order.
+    /// The number of labels is the length of the axis. The axis stays in the result, with one position per possible
+    /// label. Its length in the result is the largest label plus 1, or the number that [`GroupLabels::count`] sets. A
+    /// reduction that returns positions, such as `argmax`, numbers the positions of each label in increasing order.
     ///
     /// # Implicit values
     ///
-    /// As in each reduction. The fill of `x` is reduced over the positions of each label. Labels with different numbers
-    /// of positions can have different fills. The unstored positions must then all belong to labels with the same fill.
-    /// The fill of `mean`, `min` and `max` does not depend on the number of positions. A label without positions is an
-    /// empty group: its sum is 0, its product is 1, and its mean is NaN. The result stores these output elements if
-    /// their value differs from the fill.
+    /// Each reduction uses its own rules. The fill of `x` is reduced over the positions of each label. If labels have
+    /// different numbers of positions, their fills can differ. In this case all unstored positions of the result must
+    /// belong to labels with the same fill. The fill of `mean`, `min` and `max` does not depend on the number of
+    /// positions. A label without positions is an empty group: its sum is 0, its product is 1, and its mean is NaN. The
+    /// result stores these output elements if their value differs from the fill.
     ///
     /// # NaN
     ///
-    /// As in each reduction.
+    /// Each reduction uses its own rules.
     ///
     /// # Gradient
     ///
@@ -153,17 +155,17 @@ impl Axes {
     ///
     /// - `AxisOutOfRange`: the axis does not exist;
     /// - `LengthMismatch`: the number of labels differs from the length of the axis;
-    /// - `Argument`: a label is negative or not below the count; or the operation does not have a result for a label
-    ///   without positions;
-    /// - `TooLarge`: the largest label is out of proportion to the axis, or labels without positions have too many
-    ///   output elements;
-    /// - `FillVaries`: unstored positions would have different values;
-    /// - `AxisTooLong`: the index type does not hold the labels.
+    /// - `Argument`: a label is negative or not below the count; or the operation is not defined for a label without
+    ///   positions;
+    /// - `TooLarge`: the largest label is far larger than the length of the axis, or labels without positions have too
+    ///   many output elements;
+    /// - `FillVaries`: unstored positions of the result would have different values;
+    /// - `AxisTooLong`: the labels do not fit in the index type.
     ///
     /// # Complexity
     ///
-    /// O(length of the axis + labels), plus the complexity of the reduction. Entries are added to a table of output
-    /// elements if the table is small; otherwise they are sorted by label.
+    /// O(length of the axis + labels), plus the complexity of the reduction. If the table of output elements is small,
+    /// entries are added to the table. Otherwise the entries are sorted by label.
     ///
     /// # Examples
     ///
@@ -184,7 +186,7 @@ impl Axes {
     /// let by_genre_of_all = Axes::by(0, &genres).and(1);
     /// assert_eq!(x.sum(&by_genre)?.to_dense()?, arr2(&[[6.0, 0.0, 5.0], [0.0, 4.0, 4.0]]).into_dyn());
     /// assert_eq!(x.max(&by_genre_of_all)?.to_dense()?, arr1(&[5.0, 4.0]).into_dyn());
-    /// assert_eq!(x.stored().nanmedian(&by_genre_of_all)?.values(), [2.5, 4.0]); // of 5 3 1 2; of 4 4
+    /// assert_eq!(x.stored().nanmedian(&by_genre_of_all)?.values(), [2.5, 4.0]); // the medians of 5 3 1 2 and of 4 4
     ///
     /// // its dense equivalent
     /// assert_eq!(x.sum(&by_genre)?.to_dense()?, lacuna::sum(&x.to_dense()?, &by_genre)?);
@@ -208,7 +210,8 @@ impl Axes {
 
     /// Returns these axes together with others.
     ///
-    /// At most one axis can have labels. `..` includes all axes, so numbers combined with `..` are not checked.
+    /// At most one axis can have labels. `..` already includes all axes, so lacuna does not check axis numbers that are
+    /// combined with `..`.
     ///
     /// ```
     /// use lacuna::Axes;
@@ -252,7 +255,7 @@ impl Axes {
         self.labels.as_deref()
     }
 
-    /// Returns the labels on one of the axes, which are shared.
+    /// Returns the shared labels of one of the axes.
     pub(crate) fn shared_labels(&self) -> Option<&Arc<AxisLabels>> {
         self.labels.as_ref()
     }
@@ -270,7 +273,7 @@ impl Axes {
     ///
     /// # Errors
     ///
-    /// - [`Error::AxisOutOfRange`]: an axis is not in `-rank..rank`. For rank 0, this is any axis.
+    /// - [`Error::AxisOutOfRange`]: an axis is not in `-rank..rank`. For rank 0, every axis is out of range.
     /// - [`Error::AxisRepeated`]: an axis is named twice, counted from the front or from the end.
     ///
     /// ```
@@ -285,13 +288,13 @@ impl Axes {
         self.normalized(rank).map(Few::into_vec)
     }
 
-    /// Returns [`normalize`](Axes::normalize), without an allocation for a few axes.
+    /// Like [`normalize`](Axes::normalize), without an allocation if there are few axes.
     pub(crate) fn normalized(&self, rank: usize) -> Result<Few<usize>> {
         let normalize = |axis: isize| normalize_axis(axis, rank);
         let mut axes: Few<usize> = match &self.listed {
             ListedAxes::All => return Ok((0..rank).collect()),
             ListedAxes::Each(axes) => axes.iter().copied().map(normalize).collect::<Result<_>>()?,
-            // Among `rank + 1` axes, at least one is out of range or repeated.
+            // If there are more than `rank` axes, at least one axis is out of range or repeated.
             &ListedAxes::Range(first, last) => {
                 (first..=last).take(rank.saturating_add(1)).map(normalize).collect::<Result<_>>()?
             }
@@ -311,7 +314,8 @@ pub(crate) fn normalize_axis(axis: impl AsAxis, rank: usize) -> Result<usize> {
     counted.filter(|&axis| axis < rank).ok_or(Error::AxisOutOfRange { axis, rank })
 }
 
-/// An integer that names an axis. Outside `isize` the nearest `isize` is used, which also names no axis of any tensor.
+/// An integer that names an axis. An integer outside `isize` becomes the nearest `isize`, which is not an axis of any
+/// tensor.
 pub(crate) trait AsAxis: AsPrimitive<i128> {
     fn as_axis(self) -> isize {
         self.as_().clamp(isize::MIN as i128, isize::MAX as i128) as isize

@@ -10,8 +10,9 @@ use crate::element::Element;
 
 /// A range of an array that may have several owners.
 ///
-/// A clone and a window copy nothing. A writer first copies the range if the array has other owners. The buffer
-/// dereferences to a slice. Loops bind the slice once, since each access through the buffer checks the range.
+/// Cloning or slicing a buffer does not copy items. A writer first copies the range if the array has other owners. The
+/// buffer dereferences to a slice. Loops must bind the slice once, because each access through the buffer checks the
+/// range.
 pub(crate) struct Buffer<T> {
     items: Arc<Vec<T>>,
     /// The range of the buffer, always inside the items.
@@ -26,7 +27,7 @@ impl<T> Buffer<T> {
         Buffer { items: Arc::clone(&self.items), range: start..start + length }
     }
 
-    /// Returns whether both are the same memory, not only equal contents.
+    /// Returns whether both buffers share the same memory. Equal contents are not enough.
     pub(crate) fn shares_with(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.items, &other.items) && self.range == other.range
     }
@@ -37,7 +38,7 @@ impl<T> Buffer<T> {
 }
 
 impl<T: Send + 'static> Buffer<T> {
-    /// Passes the array on to be [overwritten](recycle), if it is not shared.
+    /// Keeps the array for [reuse](recycle), if the array is not shared.
     pub(crate) fn recycle(self) {
         if let Ok(items) = Arc::try_unwrap(self.items) {
             recycle::keep(items);
@@ -46,8 +47,8 @@ impl<T: Send + 'static> Buffer<T> {
 }
 
 impl<T: Copy> Buffer<T> {
-    /// Returns the items as a vector. Copies if the array has other owners, or if the buffer is only a part of the
-    /// array.
+    /// Returns the items as a vector. Copies the items if the array has other owners, or if the buffer is only a part
+    /// of the array.
     pub(crate) fn into_vec(mut self) -> Allocated<Vec<T>> {
         if self.is_whole() {
             match Arc::try_unwrap(self.items) {
@@ -72,7 +73,7 @@ impl<T: Copy> Buffer<T> {
 }
 
 impl<T: Element> Buffer<T> {
-    /// Returns `count` items that must be written, in this array if it is not shared.
+    /// Returns `count` items that the caller must write. Reuses this array if it is not shared.
     ///
     /// After an error the buffer is unchanged.
     pub(crate) fn reuse(&mut self, count: usize) -> Allocated<&mut [T]> {
@@ -120,7 +121,8 @@ impl<T> Clone for Buffer<T> {
     }
 }
 
-/// Compares items that equal themselves, so the same memory need not be compared. Floats are compared as slices.
+/// Compares buffers of items that equal themselves, so buffers with the same memory are equal. Floats, which may be
+/// NaN, are compared as slices.
 impl<T: Eq> PartialEq for Buffer<T> {
     fn eq(&self, other: &Self) -> bool {
         self.shares_with(other) || **self == **other

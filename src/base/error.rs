@@ -358,7 +358,7 @@ pub enum Error {
     TooLarge {
         /// The result or buffer that would be allocated.
         what: &'static str,
-        /// The bytes that it needs. `u128::MAX` means more than that.
+        /// The required number of bytes. `u128::MAX` means `u128::MAX` or more.
         bytes: u128,
         /// The limit in bytes.
         limit: u64,
@@ -394,7 +394,7 @@ pub enum Error {
     PositionOutOfRange {
         /// The position as it was passed.
         position: i128,
-        /// The number of elements. `u128::MAX` means more than that.
+        /// The number of elements. `u128::MAX` means `u128::MAX` or more.
         size: u128,
         /// The first wrong item of the index array, in row-major order.
         at: usize,
@@ -488,7 +488,7 @@ pub enum Error {
         operation: &'static str,
         /// The result at the first position without a stored entry.
         expected: String,
-        /// The coordinates of that position; `..` means any coordinate.
+        /// The coordinates of the first position without a stored entry; `..` means any coordinate.
         first: String,
         /// The result at another position.
         found: String,
@@ -577,7 +577,7 @@ pub enum Error {
     FillNotZero {
         /// The fill.
         fill: String,
-        /// The format that cannot hold it.
+        /// The format that cannot represent the fill.
         target: &'static str,
     },
 
@@ -601,7 +601,7 @@ pub enum Error {
         format: &'static str,
         /// The property that the format cannot hold.
         what: String,
-        /// A format that can hold it.
+        /// A format with this property.
         instead: &'static str,
     },
 

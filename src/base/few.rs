@@ -6,8 +6,8 @@ use std::vec;
 
 /// A list that stores up to two items without an allocation.
 ///
-/// One thread mostly needs one part, and tensors have few axes. The code is compiled for each type of items, and is a
-/// fifth of the code of `smallvec`'s list (`docs/decisions/0021-patterns-at-run-time.md`).
+/// With one thread, work usually has one part, and tensors have few axes. The code is compiled for each type of items.
+/// It is a fifth as large as the code of `smallvec` (`docs/decisions/0021-patterns-at-run-time.md`).
 #[derive(Debug, Clone)]
 pub(crate) enum Few<T> {
     One([T; 1]),

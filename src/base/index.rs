@@ -9,7 +9,7 @@ use crate::base::shape::Shape;
 
 /// An integer type for coordinates: `u32` (the default), `u64` or `usize`.
 ///
-/// An axis may have any length whose last coordinate fits `I`. The trait is sealed.
+/// An axis may have any length if its last coordinate fits in `I`. The trait is sealed.
 pub trait Index: Copy + Ord + Hash + Debug + Default + Send + Sync + 'static + IntegerBits + Sealed {
     /// The name of the type, for messages.
     const NAME: &'static str;
@@ -21,10 +21,10 @@ pub trait Index: Copy + Ord + Hash + Debug + Default + Send + Sync + 'static + I
 
     /// Returns the coordinate as `usize`.
     ///
-    /// A coordinate that does not fit becomes `usize::MAX`, which is out of bounds on every axis.
+    /// A coordinate that does not fit in `usize` becomes `usize::MAX`, which is out of bounds on every axis.
     fn to_usize(self) -> usize;
 
-    /// Converts a coordinate to this type. The caller must check that it fits.
+    /// Converts a coordinate to this type. The caller must check that the coordinate fits in the type.
     fn from_usize(coord: usize) -> Self;
 }
 
@@ -65,7 +65,7 @@ impl Width {
         }
     }
 
-    /// Returns the smallest width that holds the coordinates of every axis of these lengths.
+    /// Returns the smallest width in which the coordinates of all axes of these lengths fit.
     pub(crate) fn of_lengths(lengths: &[usize]) -> Self {
         let is_long = |&length: &usize| length as u64 > 1 << 32;
         if lengths.iter().any(is_long) { Width::U64 } else { Width::U32 }
@@ -93,11 +93,11 @@ pub trait Position: Copy + Debug + Send + Sync + 'static + IntegerBits + Sealed 
     /// Returns the position with its sign.
     fn to_i128(self) -> i128;
 
-    /// Returns the position `count` after this one. The caller must know that it fits.
+    /// Returns this position plus `count`. The caller must ensure that the sum fits in the type.
     #[doc(hidden)]
     fn plus(self, count: usize) -> Self;
 
-    /// Returns the position as `i64`, for fast arithmetic; `None` if it is larger.
+    /// Returns the position as `i64`, for fast arithmetic; `None` if the position does not fit in `i64`.
     fn to_i64(self) -> Option<i64> {
         self.to_i128().try_into().ok()
     }
@@ -121,13 +121,13 @@ macro_rules! impl_position {
 
 impl_position!(i8, i16, i32, i64, isize, u8, u16, u32, u64, usize);
 
-/// Integers of which every bit pattern is valid.
+/// Integer types for which every bit pattern is valid.
 pub trait IntegerBits: bytemuck::Pod {}
 impl<T: bytemuck::Pod> IntegerBits for T {}
 
-/// Returns the product of `lengths`, or `usize::MAX` if it does not fit.
+/// Returns the product of `lengths`, or `usize::MAX` if the product does not fit in `usize`.
 ///
-/// With an axis without positions, the other axes may have any length. Then no position needs a number.
+/// If one axis has length 0, the other axes may have any length, because no position needs a flat index.
 pub(crate) fn capped_product(lengths: &[usize]) -> usize {
     lengths.iter().fold(1, |product: usize, &length| product.saturating_mul(length))
 }

@@ -1,4 +1,4 @@
-//! Labels of the positions of an axis, by which a reduction groups the positions.
+//! Labels of the positions of an axis. A reduction groups the positions by these labels.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ use crate::base::limit::{default_limit, guard};
 
 /// The labels of [`Axes::by`](crate::Axes::by): one integer per position of an axis.
 ///
-/// It can also set the number of possible labels.
+/// [`count`](Self::count()) can set the number of possible labels.
 ///
 /// A slice, an array, a `Vec` or an `ndarray` array of rank 1 converts to labels by reference. The number of possible
 /// labels is then the largest label plus 1.
@@ -35,12 +35,12 @@ pub struct GroupLabels<'a, J> {
     items: ArrayView1<'a, J>,
     /// The number of possible labels, which are 0, 1, …, `count - 1`.
     ///
-    /// If it is `None`, the number is the largest label plus 1.
+    /// `None` means the largest label plus 1.
     pub count: Option<usize>,
 }
 
 impl<'a, J: Position> GroupLabels<'a, J> {
-    /// Constructs labels whose number is the largest label plus 1.
+    /// Constructs labels. The number of possible labels is the largest label plus 1.
     pub fn of(labels: impl Into<GroupLabels<'a, J>>) -> Self {
         labels.into()
     }
@@ -68,7 +68,7 @@ impl<'a, J: Position> GroupLabels<'a, J> {
     }
 }
 
-/// Rejects more labels than are in proportion to the positions of the axis.
+/// Rejects a number of labels that is far larger than the number of positions of the axis.
 fn guard_count(count: usize, length: usize) -> Result<()> {
     let instead = "number the labels consecutively from 0";
     guard::<usize>("the table of labels", count as u128 + 1, default_limit(length * 8), instead)
@@ -135,12 +135,12 @@ impl AxisLabels {
         AxisLabels { grouping: Err(LabelFault::TwoAxes), ..*self }
     }
 
-    /// Returns the axis, which may count from the end.
+    /// Returns the axis. A negative axis counts from the end.
     pub(crate) fn axis(&self) -> isize {
         self.axis
     }
 
-    /// Rejects labels that do not fit an axis of this length.
+    /// Rejects labels that are not valid for an axis of this length.
     pub(crate) fn check(&self, length: usize) -> Result<()> {
         if self.grouping == Err(LabelFault::TwoAxes) {
             let why = "another axis has labels already; group by one axis at a time".into();
@@ -192,11 +192,11 @@ pub(crate) struct Grouping {
     labels: Vec<usize>,
     /// The positions in the order of their labels.
     members: Vec<usize>,
-    /// The start of the positions of each label in `members`, and the end of the last one.
+    /// The start of each label in `members`, and the end of the last label.
     starts: Vec<usize>,
 }
 
-/// Returns the FNV-1a hash, which is the same in every run.
+/// Returns the FNV-1a hash. The hash is the same in every run.
 fn hash(labels: &[usize]) -> u64 {
     let bytes = labels.iter().flat_map(|&label| (label as u64).to_le_bytes());
     bytes.fold(0xCBF2_9CE4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01B3))
@@ -216,7 +216,7 @@ impl Grouping {
             members[starts[label]] = position;
             starts[label] += 1;
         }
-        // Each start is now the end of its label.
+        // Each item of `starts` is now the end of its label.
         starts.rotate_right(1);
         starts[0] = 0;
         Ok(Grouping { labels, members, starts })

@@ -1,11 +1,11 @@
-//! The byte limit above which a result is rejected, for results that may be far larger than their input.
+//! The limit in bytes for results that may be far larger than their input. Larger results are rejected.
 
 use std::cell::Cell;
 
 use crate::base::alloc;
 use crate::base::error::{Error, Result};
 
-/// One GiB. Results below it are never rejected.
+/// 1 GiB. The default limit is never smaller.
 const FLOOR: u64 = 1 << 30;
 
 thread_local! {
@@ -20,13 +20,13 @@ pub(crate) fn default_limit(input_bytes: usize) -> u64 {
     ALLOWED.get().unwrap_or_else(|| FLOOR.max((input_bytes as u64).saturating_mul(16)))
 }
 
-/// Runs `work` with this limit instead of the default one. `None` means the default one.
+/// Runs `work` with this limit. `None` means the default limit.
 pub(crate) fn within<T>(limit: Option<u64>, work: impl FnOnce() -> T) -> T {
     let _before = RestoreLimit(ALLOWED.replace(limit));
     work()
 }
 
-/// The limit that applies again after this is dropped.
+/// The limit that applies again after this value is dropped.
 struct RestoreLimit(Option<u64>);
 
 impl Drop for RestoreLimit {

@@ -8,8 +8,8 @@ use std::path::Path;
 
 /// Creates a file with these options and locks it.
 ///
-/// Returns `None` if another process took the file for an abandoned one and removed it before it was locked. On a
-/// system without locks the file stays unlocked, and no file counts as abandoned.
+/// Returns `None` if another process treated the file as abandoned and removed it before it was locked. If the system
+/// does not support locks, the file stays unlocked, and no file counts as abandoned.
 pub(crate) fn create(path: &Path, options: &OpenOptions) -> Result<Option<File>> {
     let file = options.open(path)?;
     match file.try_lock() {
@@ -18,13 +18,14 @@ pub(crate) fn create(path: &Path, options: &OpenOptions) -> Result<Option<File>>
     }
 }
 
-/// Returns the file if the process that created it has ended. It is locked, so no other process finds it too.
+/// Returns the file if the process that created it has ended. The file is locked, so only one process receives it.
 pub(crate) fn abandoned(path: &Path) -> Option<File> {
     let file = File::options().read(true).write(true).open(path).ok()?;
     (file.try_lock().is_ok() && is_at(&file, path)).then_some(file)
 }
 
-/// Returns whether a file still has this name. Before it was locked, another process may have renamed or replaced it.
+/// Returns whether a file still has this name. Another process may have renamed or replaced the file before it was
+/// locked.
 #[cfg(unix)]
 fn is_at(file: &File, path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
@@ -38,7 +39,7 @@ fn is_at(_: &File, path: &Path) -> bool {
     path.exists()
 }
 
-/// Returns a folder that is locked until the result is dropped. Another process that locks it waits.
+/// Locks a folder until the result is dropped. Another process that locks the folder waits.
 ///
 /// Returns `None` on a system that cannot lock folders.
 #[cfg(feature = "parquet")]

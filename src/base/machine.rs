@@ -1,9 +1,10 @@
 //! Features of the machine beyond safe Rust: huge pages, SIMD, unchecked indexing.
 //!
-//! This is the only module with `unsafe`. Without the feature `machine` the crate has none, and computes the same
-//! results more slowly.
+//! This is the only module with `unsafe` code. Without the feature `machine` the crate does not have `unsafe` code, and
+//! computes the same results more slowly.
 
-/// Requests huge pages for a buffer. The contents of the buffer do not depend on the answer of the kernel.
+/// Requests huge pages for a buffer. The contents of the buffer are the same whether or not the kernel provides huge
+/// pages.
 #[cfg(all(feature = "machine", target_os = "linux", not(miri)))]
 #[allow(unsafe_code)]
 pub(crate) fn advise_huge_pages<T>(buffer: &[T]) {
@@ -12,8 +13,8 @@ pub(crate) fn advise_huge_pages<T>(buffer: &[T]) {
     let start = bytes.start.addr().next_multiple_of(HUGE);
     let length = (bytes.end.addr() & !(HUGE - 1)).saturating_sub(start);
     // SAFETY: the call accepts any address and any length, and gives a hint about the memory there. It neither writes,
-    // unmaps nor moves memory that a program can see. The range is also inside `buffer`, so the hint covers no other
-    // memory. If the call fails (an old kernel, huge pages switched off), nothing changes.
+    // unmaps nor moves memory that a program can see. The range is inside `buffer`, so the hint applies only to the
+    // memory of the buffer. If the call fails (an old kernel, huge pages switched off), nothing changes.
     unsafe { libc::madvise(std::ptr::without_provenance_mut(start), length, libc::MADV_HUGEPAGE) };
 }
 
@@ -32,8 +33,8 @@ fn has_512_bits() -> bool {
 /// Runs a plain loop, compiled for AVX-512 or AVX2 if the processor has them.
 ///
 /// The loop must be an `#[inline(always)]` closure, so that it is compiled into the functions with these features.
-/// Loops with at most ten tests per element gain the most from AVX-512. Comparing a line of eight keys is as fast with
-/// AVX2 (`docs/speed-log.md`). Unoptimized builds have no SIMD, so they compile only the plain loop.
+/// AVX-512 speeds up loops with at most ten tests per element the most. A comparison of eight keys in one cache line is
+/// as fast with AVX2 (`docs/speed-log.md`). Unoptimized builds have no SIMD, so they compile only the plain loop.
 #[cfg(all(feature = "machine", target_arch = "x86_64", not(miri)))]
 #[inline(always)]
 pub(crate) fn in_wide_vectors<R>(f: impl FnOnce() -> R) -> R {
@@ -53,10 +54,10 @@ fn in_widest_vectors<R>(f: impl FnOnce() -> R) -> R {
         f()
     }
     if has_512_bits() {
-        // SAFETY: the function needs the five features that the processor was just found to have.
+        // SAFETY: the function requires five features. The test above found that the processor has these features.
         unsafe { with_512_bits(f) }
     } else if is_x86_feature_detected!("avx2") {
-        // SAFETY: the function needs the one feature that the processor was just found to have.
+        // SAFETY: the function requires one feature. The test above found that the processor has this feature.
         unsafe { with_256_bits(f) }
     } else {
         f()
@@ -69,10 +70,10 @@ pub(crate) fn in_wide_vectors<R>(f: impl FnOnce() -> R) -> R {
     f()
 }
 
-/// Returns the items of `data` at `positions`, which are all compared with the length at once.
+/// Returns the items of `data` at `positions`. All positions are compared with the length before the first lookup.
 ///
-/// Without a comparison per lookup, more lookups run at a time. A few hundred positions stay in the cache until their
-/// lookup.
+/// Without a comparison per lookup, the processor runs more lookups at the same time. A few hundred positions stay in
+/// the cache until their lookup.
 ///
 /// # Panics
 ///
@@ -86,8 +87,8 @@ pub(crate) fn at_positions<'a, T: Copy>(data: &'a [T], positions: &'a [usize]) -
         || positions.iter().fold(0, |max, &position| max.max(position)),
     );
     assert!(positions.is_empty() || max < data.len(), "position {max} is out of range for {} elements", data.len());
-    // SAFETY: no position is greater than `max`, which was just found to be below the length if there is a
-    // position. Both slices are borrowed for the lifetime of the iterator, so neither changes before a lookup.
+    // SAFETY: no position is greater than `max`. If there is a position, the assertion above found that `max` is below
+    // the length. Both slices are borrowed for the lifetime of the iterator, so neither changes before a lookup.
     positions.iter().map(|&position| unsafe { *data.get_unchecked(position) })
 }
 
@@ -101,7 +102,7 @@ pub(crate) fn at_positions<'a, T: Copy>(data: &'a [T], positions: &'a [usize]) -
 mod tests {
     use super::*;
 
-    /// Covers SIMD in unoptimized builds too, where no other code uses it.
+    /// Tests the SIMD functions also in unoptimized builds, in which no other code calls them.
     #[cfg(all(feature = "machine", target_arch = "x86_64", not(miri)))]
     #[test]
     fn a_loop_in_wide_vectors_gives_what_it_gives_elsewhere() {
@@ -121,7 +122,7 @@ mod tests {
         assert_eq!(at_positions::<u8>(&[], &[]).len(), 0);
     }
 
-    /// The position is found at any index, before any lookup.
+    /// An invalid position panics at any index, before the first lookup.
     #[test]
     fn a_position_outside_ends_the_program_instead_of_reading_what_is_there() {
         for (length, outside) in [(0, 0), (5, 5), (5, usize::MAX), (1000, 1 << 63)] {

@@ -1,7 +1,7 @@
 //! Buffers that are overwritten: a step of a chain writes to a buffer that an earlier step has read.
 //!
-//! Similarly, a chunk of a tensor reuses the buffers of an earlier chunk. An allocator must clear memory before a
-//! kernel can write to it, which takes as long as a fast kernel. A spare buffer is not cleared.
+//! Similarly, a chunk of a tensor reuses the buffers of an earlier chunk. New memory must be cleared before a kernel
+//! can write to it. Clearing takes as long as a fast kernel. A spare buffer is not cleared.
 
 use std::any::Any;
 use std::cell::RefCell;
@@ -66,7 +66,8 @@ impl BufferPool {
     }
 }
 
-/// Runs `work` and keeps buffers of this thread until it ends. An outer call keeps them until the outer one ends.
+/// Runs `work` and keeps buffers of this thread until `work` ends. Nested calls keep the buffers until the outermost
+/// call ends.
 pub(crate) fn within<R>(work: impl FnOnce() -> R) -> R {
     let is_outer = SPARE.try_with(|spare| {
         let is_none = spare.borrow().is_none();
@@ -78,7 +79,7 @@ pub(crate) fn within<R>(work: impl FnOnce() -> R) -> R {
     work()
 }
 
-/// The buffers that are kept again after this is dropped.
+/// The buffers that are kept again after this value is dropped.
 struct Scope(Option<BufferPool>);
 
 impl Drop for Scope {
@@ -125,10 +126,10 @@ pub(crate) fn keep<T: Send + 'static>(items: Vec<T>) {
 
 /// Returns `count` items that must all be written: old items or zeros.
 pub(crate) fn items<T: Zeroable + 'static>(count: usize) -> Allocated<Vec<T>> {
-    // A kept result keeps its capacity, so at most twice the needed capacity is accepted.
+    // A result keeps the capacity of its buffer, so a buffer with more than twice the needed capacity is not used.
     match taken(count, count..=count.saturating_mul(2)) {
         Some(mut items) => {
-            // The capacity suffices, so this does not allocate.
+            // The capacity is sufficient, so this call does not allocate.
             items.resize_with(count, T::zeroed);
             Ok(items)
         }
@@ -159,9 +160,11 @@ fn taken<T: 'static>(count: usize, range: RangeInclusive<usize>) -> Option<Vec<T
 #[cfg(feature = "parquet")]
 const GROWTH: usize = 64;
 
-/// Reserves memory for `more` items: for all `max_len` items, or for a fraction if they are far more than needed.
+/// Reserves memory for `more` items: for all `max_len` items, or for a part of them if `max_len` is far more than
+/// needed.
 ///
-/// A growing list is thus rarely copied, and a wrong size in a file footer cannot reserve all the memory it claims.
+/// A growing list is therefore rarely copied. A wrong size in a file footer cannot reserve memory for all claimed
+/// items.
 #[cfg(feature = "parquet")]
 pub(crate) fn reserve_up_to<T: 'static>(items: &mut Vec<T>, more: usize, max_len: usize) -> Allocated<()> {
     let wanted = items.len() + more;
@@ -194,7 +197,7 @@ mod tests {
             assert_eq!(items::<u32>(4), Ok(vec![0; 4]));
             assert_eq!(items::<u32>(2), Ok(vec![1, 2]));
             assert_eq!((items::<u32>(2), items::<f32>(1)), (Ok(vec![0, 0]), Ok(vec![4.0])));
-            // A vector has its first length again, although a shorter one was requested.
+            // A vector has its first length again after a shorter length was requested.
             keep(vec![5u32, 6, 7]);
             keep(items::<u32>(2).unwrap());
             assert_eq!((items::<u32>(0), items::<u32>(3)), (Ok(vec![]), Ok(vec![5, 6, 0])));

@@ -1,4 +1,4 @@
-//! The mark of public traits that other crates cannot implement.
+//! The supertrait of public traits that other crates cannot implement.
 
-/// A type for which this crate implements its own traits: its own, or a foreign type.
+/// A type for which this crate implements its sealed traits: a type of this crate or of another crate.
 pub trait Sealed {}

@@ -9,8 +9,8 @@ use std::sync::Arc;
 /// A shape dereferences to a slice of lengths. It converts from arrays, slices, `Vec`s, iterators, and tuples of up to
 /// six lengths. It is cheap to clone.
 ///
-/// The number of positions is never an unchecked product: 32 long axes have more positions than any machine integer
-/// counts. An axis of length zero makes the size zero for any other lengths.
+/// The number of positions is always a checked product, because 32 long axes have more positions than the largest
+/// machine integer. If an axis has length 0, the size is 0 for all lengths of the other axes.
 ///
 /// # Examples
 ///
@@ -38,17 +38,17 @@ impl Shape {
         self.0.len()
     }
 
-    /// Returns the number of positions, or `None` if it does not fit `usize`.
+    /// Returns the number of positions, or `None` if it does not fit in `usize`.
     pub fn checked_size(&self) -> Option<usize> {
         checked_product(&self.0)
     }
 
-    /// Returns the number of positions, or `u64::MAX` if it does not fit.
+    /// Returns the number of positions, or `u64::MAX` if it does not fit in `u64`.
     pub fn saturating_size(&self) -> u64 {
         u64::try_from(self.wide_size()).unwrap_or(u64::MAX)
     }
 
-    /// Returns the number of positions, or `u128::MAX` if it does not fit.
+    /// Returns the number of positions, or `u128::MAX` if it does not fit in `u128`.
     pub(crate) fn wide_size(&self) -> u128 {
         saturating_product(&*self.0)
     }
@@ -94,7 +94,7 @@ impl Shape {
     }
 }
 
-/// Returns the product of `lengths`, or `None` if it does not fit; 0 if one of them is 0.
+/// Returns the product of `lengths`, or `None` if it does not fit in `usize`; 0 if a length is 0.
 pub(crate) fn checked_product(lengths: &[usize]) -> Option<usize> {
     if lengths.contains(&0) {
         return Some(0);
@@ -102,14 +102,15 @@ pub(crate) fn checked_product(lengths: &[usize]) -> Option<usize> {
     lengths.iter().try_fold(1usize, |product, &length| product.checked_mul(length))
 }
 
-/// Returns the product of `lengths`, or `u128::MAX` if it does not fit; 0 if one of them is 0.
+/// Returns the product of `lengths`, or `u128::MAX` if it does not fit in `u128`; 0 if a length is 0.
 pub(crate) fn saturating_product<'a>(lengths: impl IntoIterator<Item = &'a usize>) -> u128 {
     lengths.into_iter().fold(1, |product: u128, &length| product.saturating_mul(length as u128))
 }
 
 /// Returns the shape that two shapes broadcast to, by the rules of numpy.
 ///
-/// Axes are aligned at the end, and an axis of length 1 is repeated. `None` if two lengths differ otherwise.
+/// Axes are aligned at the end, and an axis of length 1 is repeated. Returns `None` if two aligned lengths differ and
+/// neither is 1.
 pub(crate) fn broadcast(left: &[usize], right: &[usize]) -> Option<Shape> {
     let rank = left.len().max(right.len());
     let length = |lengths: &[usize], axis: usize| match (axis + lengths.len()).checked_sub(rank) {
@@ -123,7 +124,8 @@ pub(crate) fn broadcast(left: &[usize], right: &[usize]) -> Option<Shape> {
     (0..rank).map(both).collect()
 }
 
-/// Moves `coords` to the next position of `lengths` in row-major order. After the last position they are zeros again.
+/// Moves `coords` to the next position of `lengths` in row-major order. After the last position all coordinates are 0
+/// again.
 pub(crate) fn step(coords: &mut [usize], lengths: &[usize]) {
     for (coord, &length) in coords.iter_mut().zip(lengths).rev() {
         *coord += 1;
@@ -142,7 +144,7 @@ pub(crate) fn unravel(mut position: usize, lengths: &[usize], coords: &mut [usiz
     }
 }
 
-/// Returns the flat index of `coords` within `lengths`. The caller must know that it fits.
+/// Returns the flat index of `coords` within `lengths`. The caller must ensure that the index fits in `usize`.
 pub(crate) fn ravel(coords: &[usize], lengths: &[usize]) -> usize {
     coords.iter().zip(lengths).fold(0, |position, (&coord, &length)| position * length + coord)
 }
@@ -251,7 +253,7 @@ mod tests {
         assert_eq!(Shape::from([0, usize::MAX, usize::MAX]).saturating_size(), 0);
     }
 
-    /// Nearly every other test compares a shape with an array, and expects them to be equal.
+    /// Nearly every other test expects a shape to equal an array. This test expects different shapes.
     #[test]
     fn shapes_are_equal_to_arrays_of_their_lengths_only() {
         let [shape, same, other] = [[2, 3], [2, 3], [2, 4]].map(Shape::from);

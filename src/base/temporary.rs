@@ -9,8 +9,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The paths of all existing temporary files and folders.
 ///
-/// Every function that creates, renames or removes one holds the lock. The list is thus correct whenever the lock is
-/// free.
+/// Every function that creates, renames or removes a temporary file holds the lock. The list is therefore correct
+/// whenever the lock is free.
 static PATHS: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
 /// A lock that keeps signals from ending the process. It is acquired before the lock of the list.
@@ -61,7 +61,7 @@ pub fn remove_temporary(end: impl FnOnce()) {
 
 #[cfg(feature = "io")]
 fn remove_all(paths: &BTreeSet<PathBuf>) {
-    /// The attempts to remove a folder, since other threads write to it at the same time.
+    /// The number of attempts to remove a folder. Other threads may write to the folder at the same time.
     const ATTEMPTS: usize = 3;
     for path in paths {
         if path.is_dir() {

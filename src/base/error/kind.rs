@@ -24,7 +24,7 @@ use super::Error;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// Shapes, ranks, axes or slices do not fit. No value or coordinate is involved.
+    /// Shapes, ranks, axes or slices are invalid or do not match. The error does not depend on values or coordinates.
     Shape,
     /// A coordinate, an offset or a position is out of range, or entries are out of order or repeated.
     Index,
@@ -42,9 +42,9 @@ pub enum ErrorKind {
     Engine,
 }
 
-/// Defines the kind of each variant, and `Debug` as the name of the variant and the message.
+/// Defines the kind of each variant. Implements `Debug`, which prints the name of the variant and the message.
 ///
-/// `main` and `unwrap` print errors by `Debug`, and the message explains what to do.
+/// `main` and `unwrap` print errors with `Debug`, and the message explains what to do.
 macro_rules! kinds {
     ($($kind:ident: $($variant:ident)*;)* [cause]: $($wrapper:ident)*;) => {
         impl Error {

@@ -5,7 +5,7 @@ use super::source::IoSource;
 
 #[cfg(feature = "io")]
 impl Error {
-    /// Returns the same error with the name of the file. Only errors of reading or writing without a name change.
+    /// Returns the same error with the name of the file. Only [`Error::Io`] without a file name changes.
     pub(crate) fn in_file(self, file: &std::path::Path) -> Self {
         match self {
             Error::Io { kind, message, path: None, source } if !file.as_os_str().is_empty() => {

@@ -43,7 +43,8 @@ pub(super) fn first_axes(left: &Shape, right: &Shape) -> String {
     format!("; broadcasting aligns the last axes: expand_dims(-1) of {short} adds a last axis of length 1")
 }
 
-/// Returns a number of bytes as text, from 1024 on also in a larger unit. `u128::MAX` means more than that.
+/// Returns a number of bytes as text. From 1024 bytes, the text also has a larger unit. `u128::MAX` means `u128::MAX`
+/// or more.
 pub(crate) fn with_unit(bytes: u128) -> String {
     if bytes == u128::MAX {
         return "more than 2^127 bytes".into();

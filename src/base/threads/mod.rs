@@ -1,7 +1,7 @@
 //! Helpers that split long work among threads.
 //!
-//! The results are bitwise identical for any number of threads: items are independent, and their order is kept. The
-//! work is one iterator in a lock, and threads take items from it until it is empty.
+//! The results are bitwise identical for any number of threads: items are independent, and results have the order of
+//! the items. The work is one iterator in a lock. Threads take items from the iterator until it is empty.
 
 #[cfg(feature = "io")]
 pub(crate) mod pipeline;
@@ -20,18 +20,18 @@ use crate::base::alloc::{self, AllocError, Allocated};
 use crate::base::few::Few;
 use crate::base::machine::in_wide_vectors;
 
-/// The smallest number of items worth a thread, if an item takes [`ITEM`].
+/// The smallest number of items for which another thread is started, if an item takes [`ITEM`] picoseconds.
 ///
 /// In unoptimized builds, such as tests, an item takes more than thirty times as long.
 const CHUNK: usize = if cfg!(debug_assertions) { 1 << 10 } else { 1 << 15 };
 
-/// The picoseconds of an item for which a [`CHUNK`] is worth a thread.
+/// The time per item, in picoseconds, for which [`CHUNK`] items are worth a thread.
 ///
 /// A chunk then takes a fifth of a millisecond, about four times the time to wake a thread. Callers with cheaper items
-/// state the picoseconds of an item in the cache.
+/// pass the picoseconds per item, measured with items in the cache.
 const ITEM: usize = 6000;
 
-/// The number of smaller chunks per [`CHUNK`], so that no thread waits long for another.
+/// The number of pieces per [`CHUNK`]. Small pieces keep the wait at the end short.
 const PIECES: usize = 8;
 
 /// The number of items that one thread fills at a time.
@@ -40,11 +40,11 @@ const BLOCK: usize = 1 << 10;
 /// The smallest number of searches worth a thread.
 const SEARCHES: usize = 1 << 10;
 
-/// Returns the number of items of [`ITEM`] picoseconds that take as long as `count` items of `picoseconds`.
+/// Returns the number of items of [`ITEM`] picoseconds that take as long as `count` items of `picoseconds` each.
 fn weighed(count: usize, picoseconds: usize) -> usize {
     match count.checked_mul(picoseconds) {
         Some(all) => all / ITEM,
-        // A wide division is a function call, which would slow down small tensors.
+        // A 128-bit division is a function call, which would slow down small tensors.
         None => (count as u128 * picoseconds as u128 / ITEM as u128).try_into().unwrap_or(usize::MAX),
     }
 }
@@ -56,12 +56,12 @@ fn chunk_of(picoseconds: usize) -> usize {
 
 /// Returns whether the items are too few for two threads, or only one thread exists.
 ///
-/// With a single pool thread, the caller would only wait for it.
+/// With a single pool thread, the caller would only wait for that thread.
 fn are_few(items: usize) -> bool {
     items < 2 * CHUNK || pool::width() < 2
 }
 
-/// Returns whether `count` items of `picoseconds` each are worth several threads.
+/// Returns whether `count` items of `picoseconds` each take long enough for several threads.
 pub(crate) fn are_shared(count: usize, picoseconds: usize) -> bool {
     count >= 2 * chunk_of(picoseconds) && pool::width() > 1
 }
@@ -73,8 +73,8 @@ fn next_of<I: Iterator>(left: &Mutex<I>) -> Option<I::Item> {
 
 /// Returns `f` of each item, in order, computed by all threads. `scratch` is created once per thread.
 ///
-/// Here and below `f` is a trait object, since a call of it is a large part of the work. Otherwise the surrounding code
-/// would be compiled for each closure.
+/// Here and below `f` is a trait object, because one call of `f` does a large part of the work. A generic `f` would
+/// compile the surrounding code for each closure.
 fn shared<S, A: Send, U: Send>(
     items: Vec<A>,
     scratch: &(dyn Fn() -> S + Sync),
@@ -105,7 +105,7 @@ pub(crate) fn width() -> usize {
     pool::width()
 }
 
-/// Runs `work` with its part of the threads, as one of `works` that run at once.
+/// Runs `work` with its part of the threads, if `works` of them run at the same time.
 pub(crate) fn with_share_of<R>(works: usize, work: impl FnOnce() -> R) -> R {
     pool::with_share((pool::all() / works.max(1)).max(1), work)
 }
@@ -126,9 +126,11 @@ pub(crate) fn both<A: Send, B>(there: impl FnOnce() -> A + Send, here: impl FnOn
     (of_there.expect("it was called"), of_here.expect("it was called"))
 }
 
-/// Returns whether `f` is true for a chunk of the items. Once it is, chunks that have not started are skipped.
+/// Returns whether `f` is true for a chunk of the items. After the first true result, chunks that have not started are
+/// skipped.
 pub(crate) fn any_chunk<T: Sync>(items: &[T], picoseconds: usize, f: impl Fn(&[T]) -> bool + Sync) -> bool {
-    // The first items are tested on this thread. If `f` is true there, waking other threads would take longer.
+    // The first items are tested on this thread. If `f` is true for these items, waking other threads would take
+    // longer.
     let chunk = chunk_of(picoseconds);
     let (first, rest) = items.split_at(items.len().min(2 * chunk));
     if f(first) {
@@ -151,7 +153,8 @@ pub(crate) fn any_chunk<T: Sync>(items: &[T], picoseconds: usize, f: impl Fn(&[T
     found.into_inner()
 }
 
-/// Fills the items chunk by chunk. An item takes `picoseconds`, and `fill` receives the start of its chunk.
+/// Fills the items chunk by chunk. An item takes `picoseconds`. `fill` receives the index of the first item of its
+/// chunk.
 fn fill_chunks<U: Send>(items: &mut [U], picoseconds: usize, fill: &(dyn Fn(usize, &mut [U]) + Sync)) {
     if !are_shared(items.len(), picoseconds) {
         return fill(0, items);
@@ -205,8 +208,8 @@ pub(crate) fn map_heavy<S, U: Clone + Send>(
     })
 }
 
-/// Returns `count` items that `fill` writes from an index on. They are split into chunks if `work` is worth several
-/// threads.
+/// Returns `count` items that `fill` writes, starting at the index that it receives. They are split into chunks if
+/// `work` is worth several threads.
 fn heavy<S, U: Clone + Send>(
     count: usize,
     work: usize,
@@ -217,7 +220,7 @@ fn heavy<S, U: Clone + Send>(
     let mut items = alloc::with_capacity(count)?;
     if count < 2 || are_few(work) {
         let mut scratch = scratch();
-        // Blanks are still in the cache when they are overwritten.
+        // A block is small, so blank items are still in the cache when `fill` overwrites them.
         for start in (0..count).step_by(BLOCK) {
             items.resize(count.min(start + BLOCK), blank.clone());
             fill(&mut scratch, start, &mut items[start..]);
@@ -230,7 +233,7 @@ fn heavy<S, U: Clone + Send>(
     Ok(items)
 }
 
-/// Returns the range of the part `number` of `parts`, into which the indices below `count` are split.
+/// Splits the indices below `count` into `parts`, and returns the range of part `number`.
 fn part_of(count: usize, parts: usize, number: usize) -> Range<usize> {
     // The count may be a number of pairs that are never enumerated.
     let end = |number: usize| (number as u128 * count as u128 / parts as u128) as usize;
@@ -239,8 +242,8 @@ fn part_of(count: usize, parts: usize, number: usize) -> Range<usize> {
 
 /// Returns `f` of the parts of the indices below `count`, in order. An index takes `picoseconds`.
 ///
-/// There is one part per thread, if a part is worth its additional cost of `weight` items. The caller must know that
-/// the result does not depend on the number of parts.
+/// There is one part per thread, if each part is large compared with its additional cost of `weight` items. The caller
+/// must ensure that the result does not depend on the number of parts.
 pub(crate) fn map_parts<U: Send>(
     count: usize,
     picoseconds: usize,
@@ -250,7 +253,7 @@ pub(crate) fn map_parts<U: Send>(
     of_parts(count, parts_worth(count, picoseconds, weight), &f)
 }
 
-/// Returns the number of parts that pay off, each with the additional cost of `weight` items; at least one.
+/// Returns the number of parts that save time if each part costs `weight` additional items; at least 1.
 fn parts_worth(count: usize, picoseconds: usize, weight: usize) -> usize {
     let worth = weighed(count, picoseconds) / (2 * CHUNK + 2 * weighed(weight, picoseconds));
     if worth < 2 { 1 } else { pool::width().min(worth).max(1) }
@@ -266,7 +269,7 @@ fn of_parts<U: Send>(count: usize, parts: usize, f: &(dyn Fn(Range<usize>) -> U 
 
 /// Returns `f` of each slice of `items` up to the next of `ends`, with its number, in order.
 ///
-/// The ends are those of [`map_parts`], so each slice pays off.
+/// The ends are the ends of the parts of [`map_parts`], so each slice is worth a thread.
 pub(crate) fn map_slices<T: Send, U: Send>(
     items: &mut [T],
     ends: &[usize],
@@ -282,7 +285,7 @@ fn of_slices<T: Send, U: Send>(items: &mut [T], ends: &[usize], f: &(dyn Fn(usiz
     }
 }
 
-/// Returns `f` of each item, in order. All items together are `work` entries. `scratch` is created once per thread.
+/// Returns `f` of each item, in order. All items together have `work` entries. `scratch` is created once per thread.
 pub(crate) fn map_each<S, A: Send, U: Send>(
     items: Few<A>,
     work: usize,
@@ -305,12 +308,12 @@ fn of_each<S, A: Send, U: Send>(
     shared(items.into_vec(), scratch, f).into()
 }
 
-/// Sorts by `compare`, which distinguishes all items, so that the order is unique.
+/// Sorts by `compare`. No two items may be equal, so the order is unique.
 pub(crate) fn sort<T: Send>(items: &mut [T], compare: impl Fn(&T, &T) -> Ordering + Sync) {
     if are_few(items.len()) { items.sort_unstable_by(compare) } else { pool::sort(items, compare) }
 }
 
-/// Returns [`split_at_ends`], each slice with its number.
+/// Returns the slices of [`split_at_ends`], each with its number.
 fn numbered_slices<'a, T>(items: &'a mut [T], ends: &[usize]) -> Vec<(usize, &'a mut [T])> {
     split_at_ends(items, ends).into_iter().enumerate().collect()
 }
@@ -328,7 +331,8 @@ pub(crate) fn split_at_ends<'a, T>(mut items: &'a mut [T], ends: &[usize]) -> Fe
 
 /// Calls `fill` to write items from the same number of values, chunk by chunk.
 ///
-/// The threads receive only chunks of items, so their code is compiled once per type of items. `fill` is a plain loop.
+/// The code for threads only splits items into chunks, so it is compiled once per type of items. `fill` is a plain
+/// loop.
 pub(crate) fn chunks_into<T: Sync, U: Send>(
     values: &[T],
     items: &mut [U],
@@ -361,8 +365,8 @@ pub(crate) fn test_into<T: Copy + Sync>(
         in_wide_vectors(
             #[inline(always)]
             || {
-                // The local copy stays in registers. Otherwise the contents of `f` would be read again after each
-                // answer.
+                // The local copy stays in registers. Without the copy, the contents of `f` would be read again after
+                // each answer.
                 let test = f;
                 // A `for_each` may become a separate function without SIMD.
                 for (answer, &value) in answers.iter_mut().zip(values) {
@@ -375,7 +379,7 @@ pub(crate) fn test_into<T: Copy + Sync>(
 
 /// [`map_into`] for a function that may fail for a value, in a few instructions of SIMD.
 ///
-/// Returns the first value without a result, for any number of threads.
+/// Returns the first value without a result, which is the same for any number of threads.
 pub(crate) fn try_map_into<T: Copy + Sync, U: Zeroable + Send>(
     values: &[T],
     items: &mut [U],
@@ -428,7 +432,7 @@ pub(crate) fn fill_parts<T: Send>(
     map_slices(items, &ends, |part, slots| fill(ends[part] - slots.len()..ends[part], slots));
 }
 
-/// [`map_heavy`] for a function that may fail. Returns the first error, for any number of threads.
+/// [`map_heavy`] for a function that may fail. Returns the first error, which is the same for any number of threads.
 ///
 /// After an error, `blank` fills the failed and skipped items of a list that is not returned.
 pub(crate) fn try_map_heavy<S, U: Clone + Send + Sync, E: From<AllocError> + Send>(
@@ -438,7 +442,7 @@ pub(crate) fn try_map_heavy<S, U: Clone + Send + Sync, E: From<AllocError> + Sen
     scratch: impl Fn() -> S + Sync + Send,
     f: impl Fn(&mut S, usize) -> Result<U, E> + Sync + Send,
 ) -> Result<Vec<U>, E> {
-    // The items are not results, since a result would be larger than an item.
+    // The list has items instead of results, because a result would be larger than an item.
     let failed = FirstFailure { first: AtomicUsize::new(usize::MAX), error: Mutex::new(None) };
     let mapped = heavy(count, work, blank, &scratch, &|scratch, start, items| {
         // Chunks after the first failed index are skipped.
@@ -473,7 +477,7 @@ impl<E> FirstFailure<E> {
     }
 }
 
-/// Returns the results that `f` has for the indices below `count`, in order. A call is a search.
+/// Returns the results that `f` has for the indices below `count`, in order. One call is one search.
 ///
 /// `scratch` is created once per part.
 pub(crate) fn filter_map_range<S, U: Copy + Send>(

@@ -2,10 +2,10 @@
 
 use super::{map_each, pool};
 
-/// The number of items of a [`pipeline`] per thread that are processed before the next ones are fetched.
+/// The number of items per thread in a batch of a [`pipeline`].
 pub(super) const BATCH: usize = 8;
 
-/// Passes each item of `next` through `work` to `take`, in order, until one of them fails.
+/// Passes each item of `next` through `work` to `take`, in order, until a call fails.
 ///
 /// `next` and `take` read and write, so they run on this thread. `work` runs on the pool at the same time. While a
 /// batch is processed, the results of the batch before are taken and the next items are fetched.
@@ -37,7 +37,7 @@ pub(crate) fn pipeline<A: Send, B: Send, E>(
     source.failed.map_or(Ok(()), Err)
 }
 
-/// The source of the items of a [`pipeline`]. An error waits until all items before it are processed.
+/// The source of the items of a [`pipeline`]. The source returns an error only after all earlier items are processed.
 struct PipelineSource<F, E> {
     next: F,
     failed: Option<E>,

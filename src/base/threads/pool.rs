@@ -1,8 +1,8 @@
-//! The only file that names rayon. Only its sort is generic, so the other functions are compiled once.
+//! The only file that uses rayon. Only the sort is generic, so the other functions are compiled once.
 //!
 //! Without the feature `rayon`, the current thread is the only one. A waiting thread may run work of another caller.
-//! The byte limit of the waiting thread does not apply to this work. Its limit of threads may apply, which changes no
-//! result.
+//! The byte limit of the waiting thread does not apply to this work. The thread limit of the waiting thread may apply,
+//! but does not change results.
 
 use std::cell::Cell;
 use std::cmp::Ordering;
@@ -11,7 +11,7 @@ use std::cmp::Ordering;
 use crate::base::limit::within;
 
 thread_local! {
-    /// The largest number of threads for the work of this thread, if several works share the threads.
+    /// The maximum number of threads for the work of this thread, while several computations share the threads.
     static SHARE: Cell<usize> = const { Cell::new(usize::MAX) };
 }
 
@@ -21,7 +21,7 @@ pub(super) fn with_share<R>(max_threads: usize, work: impl FnOnce() -> R) -> R {
     work()
 }
 
-/// The number of threads that applies again after this is dropped.
+/// The number of threads that applies again after this value is dropped.
 struct RestoreThreads(usize);
 
 impl Drop for RestoreThreads {
@@ -42,9 +42,9 @@ pub(super) fn width() -> usize {
     all().min(SHARE.get())
 }
 
-/// Calls `work` on all threads, on `max_threads` at most, and waits for all calls.
+/// Calls `work` on all threads, but on at most `max_threads`, and waits for all calls.
 ///
-/// If the other threads are busy, the calls run one after the other. Each one processes the remaining items.
+/// If the other threads are busy, the calls run one after the other. Each call processes the remaining items.
 #[cfg(feature = "rayon")]
 pub(super) fn on_threads(max_threads: usize, work: &(dyn Fn() + Sync)) {
     use rayon::prelude::*;
@@ -63,7 +63,7 @@ pub(super) fn at_once(there: &mut (dyn FnMut() + Send), here: &mut dyn FnMut()) 
     within(None, both);
 }
 
-/// Sorts by `compare`, which distinguishes all items, so that the order is unique.
+/// Sorts by `compare`. No two items may be equal, so the order is unique.
 #[cfg(feature = "rayon")]
 pub(super) fn sort<T: Send>(items: &mut [T], compare: impl Fn(&T, &T) -> Ordering + Sync) {
     use rayon::prelude::*;

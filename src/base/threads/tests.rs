@@ -1,4 +1,4 @@
-//! Tests of the number of threads that do the work, and of the parts they do.
+//! Tests of the number of threads that do the work, and of the parts of each thread.
 
 use super::*;
 #[cfg(feature = "io")]
@@ -36,7 +36,7 @@ impl Rendezvous {
 
 type Work = Box<dyn FnOnce(&Rendezvous) + Send>;
 
-/// Returns the number of threads, of two, that do the work.
+/// Returns how many of two threads do the work.
 fn threads_of(work: Work, patience: u64) -> usize {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
     let meeting = Rendezvous { met: Mutex::new((HashSet::new(), patience)), changed: Condvar::new() };
@@ -166,7 +166,7 @@ fn ahead(threads: usize, count: usize) -> (usize, usize) {
 fn a_pipeline_is_two_batches_ahead_of_what_is_taken() {
     let (fetched, worked) = ahead(3, 100);
     assert!(fetched == 2 * pipeline::BATCH * 3 && worked >= pipeline::BATCH * 3, "{fetched}, {worked}");
-    // Both items are processed at once. The end of the items was seen twice.
+    // Both items are processed at the same time. The counts include two calls that return the end of the items.
     assert_eq!(ahead(3, 2), (4, 2));
     assert_eq!(ahead(3, 1), (2, 1));
     assert_eq!(ahead(1, 100), (1, 1));
