@@ -1,7 +1,7 @@
 //! Accumulators of streaming reductions as bytes, so that other processes can merge them.
 //!
 //! The bytes are canonical: accumulators of the same values have the same bytes, for any order and division of the
-//! values. Loading validates the bytes and rejects bytes that no accumulator has.
+//! values. Loading validates the bytes, and rejects bytes that no accumulator can produce.
 
 use bytemuck::checked::try_pod_read_unaligned;
 
@@ -144,10 +144,10 @@ mod tests {
         S::load(&mut bytes).filter(|_| bytes.is_empty())
     }
 
-    /// Compares the bytes of one accumulator with the bytes of parts that are saved, loaded and merged in another
-    /// order.
+    /// Compares the bytes of one accumulator with the bytes of partial accumulators that are saved, loaded and merged
+    /// in another order.
     ///
-    /// Bytes with a missing end must be rejected.
+    /// Truncated bytes must be rejected.
     fn check_order<T: Copy, A: Accumulator<T>>(random: &mut Random, values: &[T]) {
         let (mut whole, mut merged) = (A::default(), A::default());
         whole.add_slice(values);
@@ -163,8 +163,8 @@ mod tests {
         (0..saved.len()).for_each(|end| assert!(loaded::<A>(&saved[..end]).is_none()));
     }
 
-    /// Checks that valid bytes are the bytes of their accumulator, that other bytes are rejected, and that nothing
-    /// panics.
+    /// Checks that an accumulator loaded from valid bytes saves the same bytes, that other bytes are rejected, and that
+    /// no call panics.
     fn check_hostile<S: Saved>(random: &mut Random, good: &[u8], merge: impl Fn(S, S) -> S) {
         let mut hostile = good.to_vec();
         for _ in 0..1 + random.below(4) {

@@ -1,7 +1,8 @@
 //! Binary arithmetic on elements, per type.
 //!
-//! Results are final: a NaN is the canonical one, a 16-bit float is computed as `f32` and rounded once, and nothing is
-//! fused. `None` means that an integer type cannot hold the result, or that an integer is divided by zero.
+//! Results are final: every NaN is the canonical NaN, a 16-bit float is computed as `f32` and rounded once, and no
+//! operations are fused. `None` means that the result does not fit in the integer type, or that an integer is divided
+//! by zero.
 
 use std::ops::{BitAnd, BitOr, BitXor, Not};
 
@@ -48,7 +49,8 @@ pub trait Remainder: Numeric + Real {
         let rest = self.checked_rem(other)?;
         match rest < Self::ZERO {
             false => Some(rest),
-            // The magnitude of the divisor is added. Only its negative fits the type for the smallest integer.
+            // Add the magnitude of the divisor. The magnitude of the smallest integer does not fit in the type, so
+            // subtract the negative divisor instead.
             true if other < Self::ZERO => rest.checked_sub(other),
             true => rest.checked_add(other),
         }
@@ -71,13 +73,13 @@ pub(super) fn canonical<T: Float>(value: T) -> T {
     if value.isnan() { T::NAN } else { value }
 }
 
-/// Returns the complex number of two computed parts.
+/// Returns the complex number with two computed parts.
 #[inline(always)]
 pub(super) fn both<T: Float>(re: T, im: T) -> Option<Complex<T>> {
     Some(Complex { re: canonical(re), im: canonical(im) })
 }
 
-/// Returns a gradient as it is propagated: a zero is positive.
+/// Returns a gradient for propagation: every zero becomes positive.
 #[inline(always)]
 pub(crate) fn without_sign<T: Element>(gradient: T) -> T {
     if gradient.is_truthy() { gradient } else { T::ZERO }

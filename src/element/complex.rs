@@ -159,7 +159,7 @@ impl<F: ComplexPart> Numeric for Complex<F> {
 
     #[inline(always)]
     fn checked_div(self, other: Self) -> Option<Self> {
-        // The division is scaled by the larger part of the divisor, so that no square overflows.
+        // The division is scaled by the larger part of the divisor, so squares of the parts do not overflow.
         if other.re.abs() >= other.im.abs() {
             if other.re == F::ZERO {
                 return both(self.re / other.re.abs(), self.im / other.re.abs());

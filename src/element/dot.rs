@@ -1,7 +1,7 @@
 //! Accumulators of matrix products: sums of products, added in order.
 //!
-//! Floats round each product and each sum, 16-bit floats as `f32`; nothing is fused. Integers keep all digits, and
-//! `bool` adds by "or".
+//! Each product and each sum of floats is rounded, for 16-bit floats as `f32`; no operations are fused. Integers keep
+//! all digits, and `bool` adds with "or".
 
 use num_complex::Complex;
 use num_traits::{AsPrimitive, Num};
@@ -40,14 +40,14 @@ pub trait Dot<T>: Copy + Send + Sync + 'static {
     #[must_use]
     fn join(self, other: Self) -> Self;
 
-    /// Returns the sum as an element, `None` if an integer type cannot hold it; a NaN is the canonical one.
+    /// Returns the sum as an element, with the canonical NaN; `None` if the sum does not fit in the integer type.
     fn value(self) -> Option<T>;
 }
 
 /// The product of one or more elements.
 pub(crate) type Term<T> = <<T as Ring>::Dot as Dot<T>>::Term;
 
-/// Floats, in their type of arithmetic.
+/// Floats, computed in [`Narrow::WideFloat`](super::floats::Narrow::WideFloat).
 impl<T: Float<WideFloat = W>, W: Float + Num + From<T> + AsPrimitive<T>> Dot<T> for W {
     type Term = W;
     const NOTHING: Self = W::ZERO;
@@ -177,14 +177,15 @@ impl<T: Ring + Into<u128> + TryFrom<u128>> Dot<T> for u128 {
 
 /// A sum of signed integers.
 ///
-/// It has the low 128 bits, and the number of overflows minus the number of underflows.
+/// The fields are the low 128 bits, and the number of overflows minus the number of underflows.
 #[derive(Debug, Clone, Copy)]
 pub struct Wrapped {
     low: i128,
     wraps: i64,
 }
 
-/// More wraps than a sum of terms can have. It marks a term of more than 128 bits, which no later term can cancel.
+/// More overflows than a sum of terms can have. This number marks a term of more than 128 bits, which later terms
+/// cannot cancel.
 const LOST: i64 = 1 << 58;
 
 impl Wrapped {
@@ -197,7 +198,7 @@ impl Wrapped {
 }
 
 impl<T: Ring + Into<i128> + TryFrom<i128>> Dot<T> for Wrapped {
-    /// The product; `None` with more than 128 bits.
+    /// The product; `None` if it has more than 128 bits.
     type Term = Option<i128>;
     const NOTHING: Self = Wrapped { low: 0, wraps: 0 };
 
@@ -264,7 +265,8 @@ mod tests {
         assert_eq!(dot(&[(100i8, 100), (-100, 100), (7, -3)]), Some(-21));
     }
 
-    /// A product of four factors is zero if one of them is zero; otherwise it has too many bits for good.
+    /// A product of four factors is zero if one factor is zero. Otherwise it has more than 128 bits, even after a later
+    /// factor.
     #[test]
     fn long_products_are_nothing_beside_a_zero_and_lost_else() {
         fn product<T: Ring>(values: [T; 4]) -> Term<T> {

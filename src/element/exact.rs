@@ -4,7 +4,7 @@
 //! 32 bits with additional bits for carries. Each addition changes a few digits, and carries are propagated only when
 //! the additional bits may be exhausted. The sum of the digits does not depend on the order of the values.
 //!
-//! Products of two such values have an accumulator of twice the size, [`Products`].
+//! Products of two `f64` values have an accumulator of twice the size, [`Products`].
 
 use super::accumulator_bytes::{Saved, byte, split};
 
@@ -12,7 +12,7 @@ use super::accumulator_bytes::{Saved, byte, split};
 const MIN_EXPONENT: i32 = -1074;
 /// The number of bits of a digit.
 const BITS: usize = 32;
-/// The number of additions that fit every digit: each adds less than 2<sup>32</sup> to a digit.
+/// The number of additions before carries must be propagated. Each addition adds less than 2<sup>32</sup> to a digit.
 const ADDITIONS: u32 = 1 << 30;
 
 /// An exact sum of 2<sup>128</sup> values of type `f64`.
@@ -94,7 +94,7 @@ impl<const DIGITS: usize, const BELOW: usize> Digits<DIGITS, BELOW> {
         }
     }
 
-    /// Adds another sum, whose bits are all at or above the last bit of this sum.
+    /// Adds another sum. All its bits must be at or above the last bit of this sum.
     pub(super) fn merge<const N: usize, const LESS: usize>(&mut self, other: &Digits<N, LESS>) {
         let mut other = other.clone();
         other.carry();
@@ -104,7 +104,7 @@ impl<const DIGITS: usize, const BELOW: usize> Digits<DIGITS, BELOW> {
         self.additions = 1;
     }
 
-    /// Propagates carries; afterwards all digits except the last are in `0..2^32`.
+    /// Propagates carries, so that all digits except the last are in `0..2^32`.
     fn carry(&mut self) {
         let mut carried = 0;
         for digit in &mut self.digits[..DIGITS - 1] {
@@ -174,7 +174,9 @@ impl<const DIGITS: usize, const BELOW: usize> Digits<DIGITS, BELOW> {
         is_negative
     }
 
-    /// Returns the leading bits, more than a float type has, with a last bit for all remaining bits, and its exponent.
+    /// Returns the leading bits and the exponent of the last bit.
+    ///
+    /// There are more leading bits than a float type has. The last bit is 1 if any remaining bit is 1.
     fn leading(&self) -> (u128, i32) {
         let Some(last) = self.digits.iter().rposition(|&digit| digit != 0) else { return (0, 0) };
         let digit = |back: usize| last.checked_sub(back).map_or(0, |at| self.digits[at] as u128);
@@ -187,7 +189,8 @@ impl<const DIGITS: usize, const BELOW: usize> Digits<DIGITS, BELOW> {
     fn quotient(&self, count: u128) -> (u128, i32) {
         let (mut top, mut remainder, mut rest) = (0u128, 0u128, false);
         let mut exponent = Self::LAST + (DIGITS * BITS) as i32;
-        // Digits below the last digit follow, because the smallest values are divided as well.
+        // The division continues with digits below the last digit, because sums of the smallest values are divided as
+        // well.
         for &digit in self.digits.iter().rev().chain(&[0; 4]) {
             let divided = divide_digit(&mut remainder, digit as u32, count);
             if top >> 80 == 0 {
@@ -245,7 +248,7 @@ impl<const DIGITS: usize, const BELOW: usize> Saved for Digits<DIGITS, BELOW> {
     }
 }
 
-/// The sums that are not finite, by their byte, after 0 for a finite sum; the byte after these is NaN.
+/// The special sum for each byte: 0 (finite), `inf` and `-inf`. The next byte means NaN.
 const SPECIALS: [f64; 3] = [0.0, f64::INFINITY, f64::NEG_INFINITY];
 /// The byte of a negative sum.
 const NEGATIVE: u8 = 0xff;
@@ -271,7 +274,7 @@ fn divide_digit(remainder: &mut u128, digit: u32, count: u128) -> u32 {
 
 /// A float type: its significand and its range.
 ///
-/// It has the number of bits of the significand, and the last-bit exponents of the smallest and largest value.
+/// The fields are the number of bits of the significand, and the last-bit exponents of the smallest and largest value.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FloatFormat {
     bits: u32,
@@ -287,7 +290,8 @@ impl FloatFormat {
     #[cfg(feature = "half")]
     pub(super) const BF16: FloatFormat = FloatFormat { bits: 8, min_exponent: -133, max_exponent: 120 };
 
-    /// Returns the nearest value to a number whose nearest `f64` is `near`, if `near` determines it.
+    /// Returns the value nearest to a number whose nearest `f64` is `near`. Returns `None` if `near` does not determine
+    /// the value.
     ///
     /// `is_exact` is true if `near` is the number itself.
     #[inline]
@@ -296,7 +300,7 @@ impl FloatFormat {
             // Adding +0 removes the sign of zero.
             53 => Some(near + 0.0),
             24 => {
-                // If `near` is halfway between two values, the number itself decides.
+                // If `near` is halfway between two values, the result depends on the number itself.
                 let is_halfway = near.to_bits() & 0x1fff_ffff == 0x1000_0000;
                 let is_normal = near.abs() >= f64::from(f32::MIN_POSITIVE) || (near == 0.0 && is_exact);
                 (is_normal && (is_exact || !is_halfway)).then(|| f64::from(near as f32) + 0.0)
@@ -384,7 +388,8 @@ mod tests {
         sum.over(1, kind)
     }
 
-    /// Checks a number, its neighbours, and numbers whose nearest float it is, against all digits.
+    /// Compares the rounding of a number, of its neighbours, and of all nearby numbers that round to it with the
+    /// rounding of all digits.
     fn check(number: f64, kind: FloatFormat) {
         for near in [number, number.next_up(), number.next_down()].into_iter().flat_map(|near| [near, -near]) {
             assert_eq!(kind.round(near, true).map(f64::to_bits), Some(exactly(&[near], kind).to_bits()), "{near:e}");
@@ -394,8 +399,8 @@ mod tests {
         }
     }
 
-    /// For each exponent, the first and last numbers and some between. Also midpoints, including those of subnormal
-    /// values, and numbers that are rounded to them or overflow.
+    /// Tests the first, the last and some other numbers of each exponent. Also tests midpoints, also between subnormal
+    /// values, and numbers that are rounded to midpoints or overflow.
     #[test]
     fn few_bits_are_rounded_as_all_digits_are() {
         for kind in [FloatFormat::F16, FloatFormat::BF16] {

@@ -4,7 +4,7 @@ use num_complex::Complex;
 
 use super::exact::FloatFormat;
 
-/// A factor of a product, or a partial product. Multiplication commutes, bitwise.
+/// A factor of a product, or a partial product. Swapping the factors gives a bitwise identical product.
 pub trait ProductFactor: Copy + Send + Sync {
     /// The neutral factor.
     const ONE: Self;
@@ -12,10 +12,10 @@ pub trait ProductFactor: Copy + Send + Sync {
     /// Returns the product.
     fn times(self, other: Self) -> Self;
 
-    /// Returns the power `count`, if it is the same in any order and between other factors; otherwise `None`.
+    /// Returns the power `count`; `None` if the result could depend on the order of the multiplications.
     fn power(self, count: u128) -> Option<Self>;
 
-    /// Returns whether products with this factor are the same in any order, as for zero.
+    /// Returns whether the factor is zero, so products with it are the same in any order.
     fn is_zero(&self) -> bool;
 }
 
@@ -23,8 +23,8 @@ pub trait ProductFactor: Copy + Send + Sync {
 ///
 /// Zeros, infinities and NaN are significands.
 ///
-/// Other significands are in a range where the product of two neither overflows nor underflows. They are normalized to
-/// `1..2` on demand.
+/// All other significands are in a range in which the product of two significands does not overflow or underflow.
+/// Significands are normalized to `1..2` when necessary.
 #[derive(Debug, Clone, Copy)]
 pub struct Scaled {
     significand: f64,
@@ -59,7 +59,7 @@ impl Scaled {
         Scaled { significand, exponent: exponent.saturating_add(power) }
     }
 
-    /// Returns the sum, whose significand is rounded once.
+    /// Returns the sum. The significand of the sum is rounded once.
     fn plus(self, other: Self) -> Self {
         let (this, other) = (self.normal(), other.normal());
         let (great, small) = if this.exponent < other.exponent { (other, this) } else { (this, other) };
@@ -70,7 +70,7 @@ impl Scaled {
             (true, false) => this,
             (false, true) if other.significand == 0.0 => this,
             (false, true) => other,
-            // A shift of 200 bits rounds the smaller number away, as any larger shift would.
+            // The smaller number does not change the sum if it is shifted by 200 bits or more.
             (false, false) => {
                 let shift = great.exponent.saturating_sub(small.exponent).min(200) as i32;
                 let significand = great.significand + small.significand * 2f64.powi(-shift);
@@ -131,7 +131,7 @@ impl SaturatingInteger {
         SaturatingInteger { magnitude: value.unsigned_abs(), is_negative: value < 0 }
     }
 
-    /// Returns the integer, if it fits.
+    /// Returns the integer, if it fits in `i128`.
     pub(super) fn value(self) -> Option<i128> {
         let magnitude = i128::try_from(self.magnitude).ok()?;
         Some(if self.is_negative { -magnitude } else { magnitude })
@@ -184,7 +184,7 @@ impl ProductFactor for ScaledComplex {
         ScaledComplex { re, im: self.re.times(other.im).plus(self.im.times(other.re)) }
     }
 
-    /// No power is exact here, because an additional factor 1 can change a zero or an infinity.
+    /// Returns `None` for every power, because an additional factor 1 can change a zero or an infinity.
     fn power(self, _: u128) -> Option<Self> {
         None
     }

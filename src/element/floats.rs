@@ -128,8 +128,8 @@ macro_rules! impl_float {
 
 /// Returns whether a number is NaN, by its bits.
 ///
-/// LLVM treats all NaNs alike. With `is_nan` it removes the code that replaces the NaN of a square root by the
-/// canonical one.
+/// LLVM does not distinguish NaNs. With `is_nan`, LLVM removes the code that replaces the NaN of a square root by the
+/// canonical NaN.
 pub(super) fn has_bits_of_nan(wide: f64) -> bool {
     wide.to_bits() << 1 > f64::INFINITY.to_bits() << 1
 }
@@ -138,12 +138,12 @@ pub(super) fn has_bits_of_nan(wide: f64) -> bool {
 ///
 /// A second rounding could turn other values into ties.
 ///
-/// Generic code of users sees these items through [`Float`], so their names are long.
+/// The names of the items are long because generic code of users can reach them through [`Float`].
 pub trait Narrow: Copy + 'static {
     /// The type of arithmetic: `f32` for 16-bit floats, otherwise the type itself.
     type WideFloat: Float + num_traits::Float + From<Self> + AsPrimitive<Self>;
 
-    /// The kind that totals are rounded to.
+    /// The float format to which totals are rounded.
     const ROUNDING: FloatFormat;
 
     /// Returns the nearest value to an `f64`.
@@ -179,7 +179,7 @@ impl Narrow for f64 {
     }
 }
 
-/// Returns a number as a float; `None` if it has an imaginary part, or if it is finite and its float is infinite.
+/// Returns a number as a float; `None` if it has an imaginary part, or if a finite number would become infinite.
 pub(super) fn of_number<T: Float>(number: Number) -> Option<T> {
     let (narrow, was_infinite) = match number.real()? {
         Number::Integer(integer) => (T::nearest_to_integer(integer), false),
@@ -189,7 +189,7 @@ pub(super) fn of_number<T: Float>(number: Number) -> Option<T> {
     (was_infinite || !narrow.isinf()).then_some(narrow)
 }
 
-/// Returns half of the sum, computed in the type of arithmetic without overflow.
+/// Returns half of the sum of two values, computed in `WideFloat` without overflow.
 pub(super) fn midpoint<T: Float>(a: T, b: T) -> T {
     let [a, b] = [a, b].map(<T::WideFloat as From<T>>::from);
     let (sum, two) = (a + b, T::WideFloat::ONE + T::WideFloat::ONE);
@@ -198,7 +198,7 @@ pub(super) fn midpoint<T: Float>(a: T, b: T) -> T {
     middle.as_implicit()
 }
 
-/// Returns `value * part / count`, computed in the type of arithmetic.
+/// Returns `value * part / count`, computed in `WideFloat`.
 pub(super) fn share<T: Float>(value: T, part: f64, count: u64) -> T {
     // Conversions to floats never fail.
     let part = <T::WideFloat as NumCast>::from(part).unwrap_or(T::WideFloat::NAN);

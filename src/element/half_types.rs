@@ -13,10 +13,11 @@ use super::raw::MIXED_UP;
 use super::total::FloatTotal;
 use super::{DType, Element, Float, Number, Numeric, RawSlice, RawVec, Real, Remainder, Ring, sealed};
 
-/// Returns `near` if it is exact, otherwise the odd one of `near` and its neighbour toward the exact magnitude.
+/// Returns `near` if it is exact, otherwise `near` or its neighbour toward the exact number, whichever has an odd last
+/// bit.
 ///
-/// An odd last bit means "and something more", so rounding the result to fewer bits rounds the exact number. `half`
-/// itself drops the lower half of an `f64` before rounding.
+/// An odd last bit means that the exact number is between two floats. Rounding the result to fewer bits therefore
+/// rounds the exact number. `half` itself drops the lower half of an `f64` before rounding.
 fn odd(near: f32, exact_to_near: Ordering) -> f32 {
     match exact_to_near {
         Ordering::Less if near.to_bits() & 1 == 0 => f32::from_bits(near.to_bits() - 1),

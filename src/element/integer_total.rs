@@ -24,7 +24,7 @@ impl IntegerTotal {
         self.high = self.high.wrapping_add(high).wrapping_add(i128::from(carries));
     }
 
-    /// Returns the total, if it fits 128 bits.
+    /// Returns the total, if it fits in 128 bits.
     pub(super) fn value(self) -> Option<i128> {
         let low = self.low as i128;
         (self.high == low >> 127).then_some(low)
@@ -45,7 +45,7 @@ impl<T: Copy + Into<i128>> Accumulator<T> for IntegerTotal {
 
     fn add_times(&mut self, value: T, count: u128) {
         let value: i128 = value.into();
-        // A product of 64 and 32 bits fits 128 bits; a product of 64 and 64 unsigned bits does not.
+        // A product of 64 and 32 bits fits in an `i128`. A product of 64 bits and 64 unsigned bits may not fit.
         self.add_wide(value * i128::from(count as u32));
         for shift in [32, 64, 96] {
             let product = value * i128::from((count >> shift) as u32);
@@ -53,7 +53,7 @@ impl<T: Copy + Into<i128>> Accumulator<T> for IntegerTotal {
         }
     }
 
-    /// Fewer than 2<sup>63</sup> values of 64 bits fit 128 bits.
+    /// The sum of fewer than 2<sup>63</sup> values of 64 bits fits in 128 bits.
     fn add_slice(&mut self, values: &[T]) {
         self.add_wide(values.iter().fold(0, |sum: i128, &value| sum.wrapping_add(value.into())));
     }

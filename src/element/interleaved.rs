@@ -26,7 +26,7 @@ impl Interleaved {
 
     /// Calls `f` for each position with the results of `of` for the value of each run at this position.
     ///
-    /// Past the end of a run the result is its `blank`.
+    /// After the end of a run, the result is the `blank` of the run.
     #[inline(always)]
     pub(crate) fn for_each<T: Copy, V: Copy>(
         &self,
@@ -57,8 +57,8 @@ impl Interleaved {
         }
     }
 
-    /// Returns a block of values per run from a position on, which may extend past the run; `None` if values end
-    /// earlier.
+    /// Returns a block of values per run, from a position on. The block may extend past the end of a run. Returns
+    /// `None` if the block extends past the end of all values.
     #[inline(always)]
     fn blocks<'a, T>(&self, values: &'a [T], first: usize) -> Option<[&'a [T; BLOCK]; INTERLEAVED]> {
         let mut blocks = [values.first_chunk()?; INTERLEAVED];

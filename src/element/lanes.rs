@@ -3,9 +3,9 @@
 //! Each step is the step of libm, rounded in the same order, so results are bitwise identical. If libm branches, all
 //! cases are computed here and one is selected.
 //!
-//! After FreeBSD's `e_exp.c`, `s_expm1.c` and `s_log1p.c`: "Copyright (C) 1993, 2004 by Sun Microsystems, Inc. All
-//! rights reserved. Permission to use, copy, modify, and distribute this software is freely granted, provided that this
-//! notice is preserved."
+//! Adapted from FreeBSD's `e_exp.c`, `s_expm1.c` and `s_log1p.c`: "Copyright (C) 1993, 2004 by Sun Microsystems, Inc.
+//! All rights reserved. Permission to use, copy, modify, and distribute this software is freely granted, provided that
+//! this notice is preserved."
 
 /// The natural logarithm of 2, in two parts.
 const LN_2: (f64, f64) = (6.931_471_803_691_238e-1, 1.908_214_929_270_587_7e-10);
@@ -44,7 +44,7 @@ pub(crate) fn ln_1p() -> InLanes<impl Fn(f64) -> f64 + Copy + Sync> {
     InLanes { f: ln_1p_of, range: (-1.0, f64::INFINITY), whole: libm::log1p }
 }
 
-/// Returns the upper half of the bits without the sign, which distinguishes the cases.
+/// Returns the upper half of the bits without the sign. This number distinguishes the cases.
 #[inline(always)]
 fn magnitude(x: f64) -> u64 {
     (x.to_bits() >> 32) & 0x7fff_ffff

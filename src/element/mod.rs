@@ -2,14 +2,15 @@
 //!
 //! [`Element`] is implemented by every type that a tensor may hold. [`Ring`] defines sums and means, [`Real`] an order
 //! (all types except complex ones), and [`Float`] the types of medians and gradients. All traits are sealed, because
-//! the guarantees of this crate are proved type by type. Arithmetic that every type has is a method of `Element`;
-//! `bool` adds by "or".
+//! the guarantees of this crate are proved for each type separately. Arithmetic that every type supports is a method of
+//! `Element`; `bool` adds with "or".
 //!
-//! Some operations are chosen at run time, such as merging duplicates or the lookup of `isin`. Methods for them are in
-//! `Element`, and return `None` for types that do not support them ([`smaller`](Element::smaller),
-//! [`to_integer`](Element::to_integer)). A trait bound would remove the choice from all other types.
+//! Some operations are chosen at run time, such as merging duplicates or the lookup of `isin`. Methods for these
+//! operations are in `Element`, and return `None` for types that do not support the operation
+//! ([`smaller`](Element::smaller), [`to_integer`](Element::to_integer)). A trait bound would remove all options of
+//! these operations for types without the trait.
 //!
-//! A requirement of an entire operation is a trait with the mathematical name. Types that depend only on the element
+//! A requirement of an entire operation is a trait with a mathematical name. Types that depend only on the element
 //! type, such as the type of means or the accumulator of sums, are associated types of these traits.
 
 mod arithmetic;
@@ -58,17 +59,18 @@ use crate::base::sealed;
 
 /// An element type of tensors.
 ///
-/// These are `bool`, the integers of 8 to 64 bits, `f32`, `f64` and their complex numbers. The feature `half` adds
-/// `half::f16` and `half::bf16`.
+/// The element types are `bool`, the integers of 8 to 64 bits, `f32`, `f64` and their complex numbers. The feature
+/// `half` adds `half::f16` and `half::bf16`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an element type of tensors",
     note = "element types are `bool`, `i8` to `i64`, `u8` to `u64`, `f32`, `f64`, `Complex<f32>`, `Complex<f64>`, and \
             with the feature `half` also `f16` and `bf16`"
 )]
 pub trait Element: Copy + Default + PartialEq + Debug + Send + Sync + 'static + ElementBytes + sealed::Sealed {
-    // A default body serves all types, or integers and `bool`: then other types have their own.
+    // A default body applies to all types, or only to integers and `bool`. In the second case all other types override
+    // it.
 
-    /// The type as a value.
+    /// The element type as a value.
     const DTYPE: DType;
     /// Zero, or `false`.
     const ZERO: Self;
@@ -83,7 +85,8 @@ pub trait Element: Copy + Default + PartialEq + Debug + Send + Sync + 'static + 
         (!self.isnan()).then(|| self.key_or_nan())
     }
 
-    /// Returns the [`key`](Element::key) of a value, and for NaN a key that no other value has. It does not branch.
+    /// Returns the [`key`](Element::key) of a value, and for NaN a key that no other value has. The function does not
+    /// branch.
     fn key_or_nan(self) -> Self::Key;
 
     /// Returns the value as an integer for integer types and `bool`; `None` for other types.
@@ -107,15 +110,16 @@ pub trait Element: Copy + Default + PartialEq + Debug + Send + Sync + 'static + 
         self == other
     }
 
-    /// Returns the sum, `None` if an integer type cannot hold it; `bool` adds by "or". A NaN is the canonical NaN.
+    /// Returns the sum; `None` if it does not fit in the integer type. `bool` adds with "or". A NaN is the canonical
+    /// NaN.
     fn checked_add(self, other: Self) -> Option<Self>;
 
-    /// Returns the product, `None` if an integer type cannot hold it; `bool` multiplies by "and". A NaN is the
+    /// Returns the product; `None` if it does not fit in the integer type. `bool` multiplies with "and". A NaN is the
     /// canonical NaN.
     fn checked_mul(self, other: Self) -> Option<Self>;
 
-    /// Returns whether the value is truthy, which means nonzero: NaN is, `-0.0` is not, a complex number is if a part
-    /// is.
+    /// Returns whether the value is truthy, which means nonzero. NaN is truthy, and `-0.0` is not. A complex number is
+    /// truthy if a part is truthy.
     fn is_truthy(self) -> bool {
         self != Self::ZERO
     }
@@ -135,7 +139,7 @@ pub trait Element: Copy + Default + PartialEq + Debug + Send + Sync + 'static + 
         !self.isnan() && !self.isinf()
     }
 
-    /// Returns whether the imaginary part is zero; true for types without imaginary part.
+    /// Returns whether the imaginary part is zero; true for types without an imaginary part.
     fn isreal(self) -> bool {
         true
     }
@@ -152,20 +156,21 @@ pub trait Element: Copy + Default + PartialEq + Debug + Send + Sync + 'static + 
         Some(if other.key_or_nan() > self.key_or_nan() { other } else { self })
     }
 
-    /// Returns the value as a computed fill: zero without a sign and the canonical NaN, per part.
+    /// Returns the value as a computed fill: a zero without a sign, and the canonical NaN. For complex numbers, this
+    /// applies to each part.
     fn as_implicit(self) -> Self {
-        // The sum with zero has the canonical NaN, and `-0.0 + 0.0` is `0.0`.
+        // Adding zero replaces each NaN by the canonical NaN, and `-0.0 + 0.0` is `0.0`.
         self.checked_add(Self::ZERO).unwrap_or(self)
     }
 
     /// Returns the value as a number without its type.
     fn to_number(self) -> Number;
 
-    /// Returns `number` in this type, `None` if it does not fit.
+    /// Converts `number` to this type; `None` if it does not fit in this type.
     ///
     /// Integers must be in range. Integer types do not hold fractions, NaN or infinities. The type `bool` holds only 0
-    /// and 1. Floats are rounded to nearest, and a finite number that would become infinite does not fit. A complex
-    /// number fits a real type if its imaginary part is zero.
+    /// and 1. Floats are rounded to nearest, and a finite number that would become infinite does not fit in the type. A
+    /// complex number fits in a real type if its imaginary part is zero.
     fn from_number(number: Number) -> Option<Self>;
 
     /// Returns the values as plain bits, for code that only moves them.
@@ -195,10 +200,11 @@ pub trait FloatVisitor {
 
 /// A type with sums and means: implemented by every [`Element`].
 ///
-/// Sums are exact and then rounded once. Order, format and threads therefore do not change a bit of them.
+/// Sums are computed exactly and then rounded once. Sums are therefore bitwise identical for any order, format and
+/// number of threads.
 pub trait Ring: Element {
-    /// The type of sums: floats and complex numbers keep their type, signed integers use `i64`, unsigned ones and
-    /// `bool` `u64`.
+    /// The type of sums: floats and complex numbers keep their type, signed integers use `i64`, unsigned integers and
+    /// `bool` use `u64`.
     type Sum: Element;
     /// The type of means: floats and complex numbers keep their type, integers and `bool` use `f64`.
     type Mean: Element;
@@ -212,7 +218,7 @@ pub trait Ring: Element {
     #[doc(hidden)]
     const PARTS: usize = 1;
 
-    /// Returns the parts as the nearest `f64`, 0 for a missing part.
+    /// Returns each part as the nearest `f64`, and 0 for a missing part.
     #[doc(hidden)]
     fn wide_parts(self) -> [f64; 2] {
         Self::Total::parts(self)
@@ -242,13 +248,13 @@ pub trait Ring: Element {
     #[doc(hidden)]
     type Dot: dot::Dot<Self>;
 
-    /// Returns the product in the type of sums, if it fits.
+    /// Returns the product in the type of sums, if it fits in that type.
     #[doc(hidden)]
     fn product_of(factor: Self::Factor) -> Option<Self::Sum> {
         Self::Total::product(factor)
     }
 
-    /// Returns the total as a sum, if it fits.
+    /// Returns the total as a sum, if it fits in the type of sums.
     #[doc(hidden)]
     fn sum_of(total: &Self::Total) -> Option<Self::Sum> {
         total.sum()
@@ -260,23 +266,23 @@ pub trait Ring: Element {
         total.mean(count)
     }
 
-    /// Returns the sum of a small total, if the small total determines it.
+    /// Returns the correctly rounded sum, if the small total determines it.
     #[doc(hidden)]
     #[inline(always)]
     fn quick_sum_of(cell: Cell<Self>) -> Option<Self::Sum> {
         Self::Total::quick_sum(cell)
     }
 
-    /// Returns the mean of a small total over a count, if the small total determines it.
+    /// Returns the correctly rounded mean, if the small total and the count determine it.
     #[doc(hidden)]
     #[inline(always)]
     fn quick_mean_of(cell: Cell<Self>, count: u128) -> Option<Self::Mean> {
         Self::Total::quick_mean(cell, count)
     }
 
-    /// Returns variances, or standard deviations, of eight runs of values where a few floats determine them.
+    /// Returns variances or standard deviations of eight runs of values, if a few floats determine them.
     ///
-    /// Each count includes the zeros that are not part of the run.
+    /// Each count includes zeros that are not stored in the run.
     #[doc(hidden)]
     #[inline(always)]
     fn quick_spreads_of(
@@ -290,12 +296,13 @@ pub trait Ring: Element {
     }
 }
 
-/// The small total of a type.
+/// The small total of an element type.
 pub(crate) type Cell<T> = <<T as Ring>::Total as Accumulator<T>>::Cell;
 
 /// A type with an order: every [`Element`] except complex numbers.
 ///
-/// Extremes, their positions, medians, quantiles, ranks and `unique` of complex numbers therefore do not compile:
+/// Operations that require an order, such as `max`, `median` and `unique`, therefore do not compile for complex
+/// numbers:
 ///
 /// ```compile_fail,E0277
 /// # use {lacuna::{CooTensor, max}, num_complex::Complex};
@@ -340,7 +347,8 @@ pub trait Real: Ring + PartialOrd {
 
 /// A floating-point type: `f32`, `f64`, and with the feature `half` also `half::f16` and `half::bf16`.
 ///
-/// Operations that require it, such as norms, `exp` and reductions without NaN, do not compile for integers:
+/// Operations that require a float type, such as norms, `exp` and reductions that ignore NaN, do not compile for
+/// integers:
 ///
 /// ```compile_fail,E0277
 /// # use lacuna::{CooTensor, norm};
@@ -360,7 +368,7 @@ pub trait Float:
     /// The canonical quiet NaN.
     const NAN: Self;
 
-    /// Returns the nearest number of this type, correctly rounded; a NaN is the canonical one.
+    /// Returns the nearest number of this type, correctly rounded. A NaN becomes the canonical NaN.
     ///
     /// ```
     /// use lacuna::Float;
@@ -372,7 +380,7 @@ pub trait Float:
         if floats::has_bits_of_nan(wide) { Self::NAN } else { Self::nearest_to_f64(wide) }
     }
 
-    /// Returns `(a + b) / 2` without overflow; a zero result is `+0.0`, and a NaN is the canonical one.
+    /// Returns `(self + other) / 2` without overflow; a zero result is `+0.0`, and a NaN is the canonical NaN.
     ///
     /// ```
     /// use lacuna::Float;
@@ -386,7 +394,7 @@ pub trait Float:
 
     /// Returns `self + (other - self) * weight`, correctly rounded, for a weight from 0 to 1.
     ///
-    /// A zero result is `+0.0`. If a value is infinite, the result is the sum of both.
+    /// A zero result is `+0.0`. If one of the two values is infinite, the result is their sum.
     ///
     /// ```
     /// use lacuna::Float;
@@ -408,13 +416,13 @@ pub trait Float:
         Self::mean_of(&total, count)
     }
 
-    /// Returns `self * part / count`: the gradient of each of `count` elements that divide a part of a gradient
+    /// Returns `self * part / count`: the gradient of each element if `count` elements divide a part of a gradient
     /// equally.
     fn share(self, part: f64, count: u64) -> Self {
         floats::share(self, part, count)
     }
 }
 
-/// Types whose zero is all zero bits. Bytes can be read, and written after a check.
+/// Types whose zero consists of zero bits. Values can be read as bytes. Bytes can be converted to values after a check.
 pub trait ElementBytes: bytemuck::Zeroable + bytemuck::NoUninit + bytemuck::CheckedBitPattern {}
 impl<T: bytemuck::Zeroable + bytemuck::NoUninit + bytemuck::CheckedBitPattern> ElementBytes for T {}

@@ -7,7 +7,7 @@ use super::interleaved::{Interleaved, RunResults};
 use super::pair::{self, Pair, has_square, two_product};
 use super::total::{Accumulator, FloatTotal};
 
-/// The number of magnitudes or squares computed together, small enough for short slices.
+/// The number of magnitudes or squares computed together. The number is small, so that short slices fill blocks.
 const BLOCK: usize = 64;
 
 /// An exact sum of magnitudes.
@@ -79,12 +79,12 @@ impl<T: ExactInF64> Accumulator<T> for Magnitudes {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Squares {
     medium: FloatTotal,
-    /// A separate allocation, because few sums need it and it is large.
+    /// The digits of all other squares. They are allocated separately, because they are large and few sums need them.
     rest: Option<Box<Products>>,
 }
 
-/// Returns the square of a value in two floats, if they hold it; for values that are not finite the first float is
-/// enough.
+/// Returns the square of a value as two floats, if the two floats represent it exactly. If the value is not finite, the
+/// first float represents its square.
 fn square(value: f64) -> Option<Pair> {
     let is_held = has_square(value);
     let (square, error) = if is_held { two_product(value, value) } else { (value * value, 0.0) };
@@ -103,7 +103,7 @@ impl Squares {
         near.is_finite().then(|| near.sqrt())
     }
 
-    /// Returns the square root of the sum, which is first rounded to the bits of an `f64`.
+    /// Returns the square root of the sum. The sum is first rounded to the bits of an `f64`.
     pub(crate) fn root(&self) -> f64 {
         let near = self.medium.over(1, FloatFormat::F64);
         if self.rest.is_none() && near.is_finite() {
@@ -185,7 +185,7 @@ impl Saved for Magnitudes {
     }
 }
 
-/// Only the values determine which squares have digits, so the bytes are canonical.
+/// Each value alone determines whether its square is added to digits, so the bytes are canonical.
 impl Saved for Squares {
     fn save(&self, bytes: &mut Vec<u8>) {
         self.medium.save(bytes);
@@ -211,7 +211,7 @@ impl Saved for MaxMagnitude {
     }
 }
 
-/// The largest magnitude so far; NaN once a value is NaN.
+/// The largest magnitude so far, or NaN if any value is NaN.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct MaxMagnitude(pub(crate) f64);
 
@@ -258,7 +258,7 @@ impl<T: ExactInF64> Accumulator<T> for MaxMagnitude {
 mod tests {
     use super::*;
 
-    /// `grown` must count all allocations: NaNs allocate digits, which must not exceed the memory limit unnoticed.
+    /// `grown` must count all allocations. NaNs also allocate digits, and these must count toward the memory limit.
     #[test]
     fn what_states_take_besides_their_place_is_told() {
         fn grown<A: Accumulator<f64>>(values: &[f64]) -> usize {

@@ -69,7 +69,7 @@ impl DType {
         DType::Complex128,
     ];
 
-    /// Returns the name in numpy, and `bfloat16`, which numpy does not have.
+    /// Returns the name in numpy. The name of `half::bf16`, which numpy does not have, is `bfloat16`.
     pub const fn name(self) -> &'static str {
         match self {
             DType::Bool => "bool",

@@ -1,4 +1,4 @@
-//! Sums of floats that two floats hold exactly.
+//! Sums of floats that are represented exactly by two floats.
 
 use super::exact::FloatFormat;
 use super::in_f64::ExactInF64;
@@ -34,7 +34,7 @@ pub(super) fn is_mid_range(value: f64) -> bool {
     (1e-200 <= value.abs()) & (value.abs() < 1e250)
 }
 
-/// Returns `count` times a value in two floats, if they hold it.
+/// Returns `count` times a value as two floats, if they represent it exactly.
 #[inline]
 pub(super) fn times(value: f64, count: u128) -> Option<(f64, f64)> {
     (count >> 53 == 0 && is_mid_range(value)).then(|| two_product(value, count as u64 as f64))
@@ -49,7 +49,8 @@ struct Quotient {
     is_exact: bool,
 }
 
-/// Returns `(sum + error) / count`, where the error is uncertain by `lost`; a `count` of NaN does not have a quotient.
+/// Returns `(sum + error) / count`, if the true error differs from `error` by at most `lost`. A `count` of NaN does not
+/// have a quotient.
 #[inline(always)]
 fn divide(sum: f64, error: f64, lost: f64, count: f64) -> Quotient {
     let inverse = 1.0 / count;
@@ -64,7 +65,7 @@ fn divide(sum: f64, error: f64, lost: f64, count: f64) -> Quotient {
     Quotient { near, is_certain, is_exact: (remainder == 0.0) & (error == 0.0) & (lost == 0.0) }
 }
 
-/// Returns a count as a float, or NaN if it is 0 or not exact.
+/// Returns a count as a float, or NaN if the count is 0 or is not exact as a float.
 #[inline(always)]
 fn divisor(count: u128) -> f64 {
     if count == 0 || count >> 53 != 0 { f64::NAN } else { count as u64 as f64 }
@@ -85,9 +86,10 @@ pub(super) fn over([high, low]: Pair, count: u128, kind: FloatFormat) -> Option<
     }
 }
 
-/// Returns `(sum + error) / count` as the nearest float, ties to even; `None` if floats do not hold the remainder.
+/// Returns `(sum + error) / count` as the nearest float, ties to even; `None` if floats do not represent the remainder
+/// exactly.
 ///
-/// Means of values of one magnitude are often halfway between two floats.
+/// Means of values of similar magnitude are often halfway between two floats.
 #[inline(never)]
 fn by_remainder(sum: f64, error: f64, count: f64) -> Option<f64> {
     let quotient = sum / count;
@@ -110,7 +112,7 @@ fn by_remainder(sum: f64, error: f64, count: f64) -> Option<f64> {
 /// Two floats whose sum is the value; the first is the nearest to it.
 pub(super) type Pair = [f64; 2];
 
-/// Adds a value to a pair and returns the part of the sum that the pair cannot hold, or 0.
+/// Adds a value to a pair. Returns the part of the sum that does not fit in the pair, or 0.
 #[inline(always)]
 pub(super) fn add_to_pair([high, low]: &mut Pair, value: f64) -> f64 {
     let (sum, error) = two_sum(*high, value);
@@ -129,7 +131,7 @@ pub(super) struct PairSums<const N: usize> {
 impl<const N: usize> PairSums<N> {
     pub(super) const ZERO: Self = PairSums { high: [0.0; N], low: [0.0; N] };
 
-    /// Adds a value to each sum, and the loss of each to `lost`; a NaN is a loss as well.
+    /// Adds a value to each sum, and the loss of each addition to `lost`. A NaN also counts as a loss.
     #[inline(always)]
     pub(super) fn add(&mut self, values: &[f64; N], lost: &mut [f64; N]) {
         for lane in 0..N {
@@ -174,7 +176,7 @@ impl Sums {
         Sums { pairs, lost }
     }
 
-    /// Returns the pairs, and whether they hold the sums.
+    /// Returns the pairs, and whether they represent the sums exactly.
     #[inline(always)]
     fn known(&self) -> RunResults<Pair> {
         let (mut found, mut are_held) = ([[0.0; 2]; INTERLEAVED], [false; INTERLEAVED]);
@@ -209,21 +211,21 @@ struct Quotients {
     are_exact: [bool; INTERLEAVED],
 }
 
-/// Returns the sums of eight runs, and whether pairs hold them.
+/// Returns the sums of eight runs, and whether pairs represent the sums exactly.
 #[inline(always)]
 pub(super) fn sums_of<T: Copy>(values: &[T], runs: &Interleaved, float: impl Fn(T) -> f64) -> RunResults<Pair> {
     Sums::of::<T, false>(values, runs, float, [0.0; INTERLEAVED]).known()
 }
 
-/// Returns whether two floats hold the square of a value.
+/// Returns whether two floats represent the square of a value exactly.
 #[inline(always)]
 pub(super) fn has_square(value: f64) -> bool {
     (value == 0.0) | ((1e-140 <= value.abs()) & (value.abs() < 1e140))
 }
 
-/// Returns the sums of squares of eight runs as the nearest floats, and whether pairs determine these.
+/// Returns the sums of squares of eight runs as the nearest floats, and whether pairs determine these floats.
 ///
-/// Pairs may determine a sum without holding it.
+/// Pairs may determine the nearest float of a sum without representing the sum exactly.
 #[inline(always)]
 pub(super) fn squares_of<T: ExactInF64>(values: &[T], runs: &Interleaved) -> RunResults<Pair> {
     let (mut pairs, mut lost) = (PairSums::ZERO, [0.0; INTERLEAVED]);
@@ -245,7 +247,7 @@ pub(super) fn squares_of<T: ExactInF64>(values: &[T], runs: &Interleaved) -> Run
     let (mut found, mut are_certain) = ([[0.0; 2]; INTERLEAVED], [false; INTERLEAVED]);
     for run in 0..INTERLEAVED {
         let (sum, error) = two_sum(pairs.high[run], pairs.low[run]);
-        // The sum of the losses has a rounding error below its own value, and the error of the sum is rounded once
+        // The rounding error of the sum of the losses is smaller than this sum. The error of the sum is rounded once
         // more.
         let tolerance = if lost[run] == 0.0 { 0.0 } else { 2.0 * lost[run] + sum * 2f64.powi(-100) };
         let near = sum + (error - tolerance);
@@ -256,8 +258,8 @@ pub(super) fn squares_of<T: ExactInF64>(values: &[T], runs: &Interleaved) -> Run
 
 /// Returns the variances of eight runs, rounded to a float type, as `f64`, and whether pairs determine them.
 ///
-/// Each count includes the zeros that are not part of the run. The sum of squares is divided by the count minus `ddof`.
-/// Pairs may determine a variance without holding the sums.
+/// Each count includes zeros that are not stored in the run. The sum of squares is divided by the count minus `ddof`.
+/// Pairs may determine a variance without representing the sums exactly.
 #[inline(always)]
 pub(super) fn variances_of<T: ExactInF64>(
     values: &[T],
@@ -312,7 +314,7 @@ mod tests {
         found.is_some()
     }
 
-    /// Sums whose quotient is a float, is halfway between two floats, or is near either.
+    /// Tests sums whose quotient is a float, is halfway between two floats, or is near a float or a midpoint.
     #[test]
     fn quotients_between_two_floats_are_told_by_the_remainder() {
         let mut bits = 0x9e37_79b9_7f4a_7c15u64;
@@ -335,7 +337,8 @@ mod tests {
         assert!(told > 100_000, "{told}");
     }
 
-    /// Rows of squares that exceed two floats; a last small square moves a sum away from a midpoint.
+    /// Tests rows whose sum of squares does not fit in two floats. A last small square moves the sum away from a
+    /// midpoint.
     #[test]
     fn sums_of_squares_are_the_nearest_floats_or_not_told() {
         let mut bits = 0x9e37_79b9_7f4a_7c15u64;
@@ -359,8 +362,8 @@ mod tests {
             }
         }
         assert!(told > 10_000, "{told}");
-        // The first row has a square out of range. The second row without its last value has a sum halfway between two
-        // floats.
+        // The first row has a square that is out of range. In the second row, the sum of all values except the last is
+        // halfway between two floats.
         for row in [&[1e200, 1.0][..], &[2f64.powi(27), 1.0, 1.0, 2f64.powi(-60)]] {
             let (_, are_certain) =
                 squares_of(row, &Interleaved { starts: [0; INTERLEAVED], sizes: [row.len(); INTERLEAVED] });

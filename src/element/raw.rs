@@ -1,8 +1,8 @@
-//! Values as plain bits, for code that only moves them: it is compiled once per width, in the library.
+//! Values as plain bits, for code that only moves values. This code is compiled once per width, in the library.
 
-/// Values as unsigned integers of their width, or as pairs of them.
+/// Values as unsigned integers of their width, or as pairs of unsigned integers.
 ///
-/// `bool` stays `bool`, because not every byte is valid.
+/// `bool` stays `bool`, because not every byte is a valid `bool`.
 #[derive(Clone, Copy)]
 pub enum RawSlice<'a> {
     Bool(&'a [bool]),
@@ -25,7 +25,7 @@ pub enum RawVec {
     Pair64(Vec<[u64; 2]>),
 }
 
-/// The message if bits are not of the expected variant.
+/// The panic message for bits of an unexpected variant.
 pub(super) const MIXED_UP: &str = "bits are read in the type in which they were written";
 
 /// Implements the conversions of lists whose type is generic.

@@ -1,13 +1,14 @@
 //! Floats as pairs of integers, whose sums are exact in any order.
 //!
-//! The first integer is the nearest multiple of a unit. The second is the multiple of a unit about 50 binades lower
-//! that is nearest to the remainder. If nothing remains, both integers represent the value. A sum then needs two
-//! independent additions per value, while two floats need a dozen dependent operations.
+//! The first integer is the nearest multiple of a unit. The second integer is the nearest multiple, for the remainder,
+//! of a unit that is about 2<sup>50</sup> times smaller. If the remainder is then 0, the two integers represent the
+//! value exactly. A sum of integers needs two independent additions per value. A sum as two floats needs about twelve
+//! dependent operations per value.
 
 use super::exact::power;
 use super::pair::{Pair, two_sum};
 
-/// The bits of an integer if no bits are kept free.
+/// The number of bits of an integer if no bits are kept free.
 const BITS: i32 = 51;
 /// The range of exponents for slices: units and sums of slices are far from both ends of the float range.
 const EXPONENTS: (i32, i32) = (-800, 900);
@@ -22,11 +23,11 @@ pub(crate) struct Slices {
 }
 
 impl Slices {
-    /// Returns the conversion of values up to `max_magnitude`, and a little more.
+    /// Returns the conversion of values with magnitudes of at least up to `max_magnitude`.
     ///
-    /// The integers leave `free` of 51 bits free. Sums of 2<sup>12+`free`</sup> integers fit 63 bits; sums of
-    /// 2<sup>2+`free`</sup> integers are exact floats. Returns `None` if `max_magnitude` is not finite or near the end of
-    /// the range.
+    /// The integers leave `free` of 51 bits free. Sums of 2<sup>12+`free`</sup> integers fit in 63 bits; sums of
+    /// 2<sup>2+`free`</sup> integers are exact floats. Returns `None` if `max_magnitude` is not finite or near the end
+    /// of the range.
     #[inline(always)]
     pub(crate) fn new(max_magnitude: f64, free: i32) -> Option<Self> {
         let exponent = ((max_magnitude.to_bits() >> 52 & 0x7ff) as i32 - 1022).max(EXPONENTS.0);
@@ -37,8 +38,8 @@ impl Slices {
         (exponent <= EXPONENTS.1).then(|| Slices { bound: power(exponent), units, shifts })
     }
 
-    /// Returns the two integers of a value, and whether they represent it. Values above the bound and NaN are not
-    /// represented.
+    /// Returns the two integers of a value, and whether they represent the value exactly. The result is false for NaN
+    /// and for values above the bound.
     #[inline(always)]
     pub(crate) fn of(&self, value: f64) -> ([i64; 2], bool) {
         let Slices { bound, shifts: [high, low], .. } = *self;
@@ -48,7 +49,7 @@ impl Slices {
         ([integer, lower], (value.abs() <= bound) & (near == rest))
     }
 
-    /// Returns two pairs of floats that hold the sums of integers; in most cases the second pair is zero.
+    /// Returns two pairs of floats that represent the sums of integers exactly. In most cases the second pair is zero.
     #[inline(always)]
     pub(crate) fn pairs(&self, sums: [i64; 2]) -> [Pair; 2] {
         let [high, low] = self.units;
@@ -62,7 +63,7 @@ impl Slices {
         [[sum, error], [c, d]]
     }
 
-    /// Returns the pair that holds the sums of at most 2<sup>2+`free`</sup> integers.
+    /// Returns the pair that represents the sums of at most 2<sup>2+`free`</sup> integers exactly.
     #[inline(always)]
     pub(crate) fn pair(&self, sums: [i64; 2]) -> Pair {
         [sums[0] as f64 * self.units[0], sums[1] as f64 * self.units[1]]
@@ -76,7 +77,7 @@ fn rounded(value: f64, shift: f64) -> (f64, i64) {
     (shifted - shift, shifted.to_bits().wrapping_sub(shift.to_bits()) as i64)
 }
 
-/// Returns the largest magnitude, or NaN if there is one.
+/// Returns the largest magnitude, or NaN if any value is NaN.
 ///
 /// Magnitudes have the order of their bits, so SIMD can compute the maximum of the bits.
 #[inline(always)]
@@ -97,7 +98,7 @@ mod tests {
         sum.over(1, FloatFormat::F64)
     }
 
-    /// Values whose last bit is the lower unit, or one bit below.
+    /// Tests values whose last bit is the lower unit, or one bit below the lower unit.
     #[test]
     fn integers_are_the_whole_value_or_say_no() {
         for exponent in [-799, -300, 0, 52, 800] {
@@ -141,7 +142,7 @@ mod tests {
         assert!(max_magnitude([1.0, f64::NAN, f64::INFINITY].into_iter()).is_nan());
     }
 
-    /// The maximum number of values for the free bits, with the maximum magnitude.
+    /// Tests the maximum number of values for each number of free bits, with the maximum magnitude.
     #[test]
     fn pairs_hold_the_sums_that_were_promised() {
         for free in [0, 4, 7] {
@@ -157,7 +158,7 @@ mod tests {
         }
     }
 
-    /// One more than a float can count, for both units.
+    /// Tests a sum that is one unit larger than a float can count, for both units.
     #[test]
     fn sums_of_many_bits_are_in_four_floats() {
         let slices = Slices::new(1.0, 4).unwrap();
@@ -166,7 +167,7 @@ mod tests {
                 let sum: i64 = sums[number];
                 [(sum - sum % 8) as f64 * slices.units[number], (sum % 8) as f64 * slices.units[number]]
             };
-            // The sum is compared down to the lower unit, because rounding the total would hide an error.
+            // The exact sum is compared, because rounding the total would hide an error.
             let all = [0, 1].into_iter().flat_map(halves);
             let found = slices.pairs(sums).into_iter().flatten().map(|part| -part);
             assert_eq!(exactly(all.chain(found)), 0.0);

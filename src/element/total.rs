@@ -19,7 +19,7 @@ pub trait Accumulator<T>: Clone + Default + Send + Sync + Saved {
     /// Adds a value.
     fn add(&mut self, value: T);
 
-    /// Adds a value with as little memory as possible, though in more time.
+    /// Adds a value with as little memory as possible. The addition takes more time.
     fn add_sparingly(&mut self, value: T) {
         self.add(value);
     }
@@ -38,17 +38,17 @@ pub trait Accumulator<T>: Clone + Default + Send + Sync + Saved {
         0
     }
 
-    /// A small total, initially zero, which holds almost all sums.
+    /// A small total, initially zero, in which almost all sums fit.
     type Cell: Copy + Default + PartialEq + Send + Sync;
 
-    /// Adds a value to a small total; returns false if the small total cannot hold the sum and is unusable.
+    /// Adds a value to a small total. Returns false if the sum does not fit in the small total, which is then unusable.
     fn add_to(cell: &mut Self::Cell, value: T) -> bool;
 
     /// Adds another small total; returns false as in [`add_to`](Accumulator::add_to).
     fn join(cell: &mut Self::Cell, other: Self::Cell) -> bool;
 
-    /// Returns the small totals of eight runs of values and whether they determine results; nothing is added to them
-    /// later.
+    /// Returns the small totals of eight runs of values, and whether they determine results. The caller does not add
+    /// more values to these totals.
     #[inline(always)]
     fn cells_of(values: &[T], runs: &Interleaved) -> RunResults<Self::Cell>
     where
@@ -86,10 +86,10 @@ pub trait Accumulator<T>: Clone + Default + Send + Sync + Saved {
 ///
 /// The code is the same for all types with this accumulator.
 pub trait TotalResults<T: Ring>: Accumulator<T> {
-    /// Returns the parts of a value as the nearest `f64`, 0 for a missing part.
+    /// Returns each part of a value as the nearest `f64`, and 0 for a missing part.
     fn parts(value: T) -> [f64; 2];
 
-    /// Returns the total as a sum, if it fits.
+    /// Returns the total as a sum, if it fits in the type of sums.
     fn sum(&self) -> Option<T::Sum>;
 
     /// Returns the total divided by a count.
@@ -101,10 +101,10 @@ pub trait TotalResults<T: Ring>: Accumulator<T> {
     /// Returns a value as a factor.
     fn factor(value: T) -> T::Factor;
 
-    /// Returns the product in the type of sums, if it fits.
+    /// Returns the product in the type of sums, if it fits in that type.
     fn product(factor: T::Factor) -> Option<T::Sum>;
 
-    /// Returns the sum of a small total, if the small total determines it.
+    /// Returns the correctly rounded sum, if the small total determines it.
     #[inline(always)]
     fn quick_sum(cell: Self::Cell) -> Option<T::Sum> {
         let mut total = Self::default();
@@ -112,7 +112,7 @@ pub trait TotalResults<T: Ring>: Accumulator<T> {
         total.sum()
     }
 
-    /// Returns the mean of a small total over a count, if the small total determines it.
+    /// Returns the correctly rounded mean, if the small total and the count determine it.
     #[inline(always)]
     fn quick_mean(cell: Self::Cell, count: u128) -> Option<T::Mean> {
         let mut total = Self::default();
@@ -135,7 +135,7 @@ pub trait TotalResults<T: Ring>: Accumulator<T> {
 
 /// The exact sum of floats.
 ///
-/// Two floats hold the sum nearly always.
+/// Two floats are nearly always enough to represent the sum.
 ///
 /// The remainder is allocated separately, because accumulators of small groups are often moved.
 #[derive(Debug, Clone, Default)]
@@ -144,7 +144,8 @@ pub struct FloatTotal {
     rest: Option<Box<Rest>>,
 }
 
-/// The floats that a pair lacks for the exact sum. Values with distant exponents need more of them.
+/// The part of the exact sum that does not fit in the pair, as floats. Values with very different exponents need more
+/// floats.
 #[derive(Debug, Clone, Default)]
 struct Rest {
     few: Floats,
@@ -155,12 +156,12 @@ struct Rest {
 /// Floats whose sum is the value. The first ones are stored without an allocation.
 type Floats = SmallVec<[f64; 4]>;
 
-/// The maximum number of such floats; all digits take twice the memory.
+/// The maximum number of floats in [`Floats`]. The digits take twice as much memory as this number of floats.
 const MAX_FLOATS: usize = 32;
 
 /// The number of values added in parallel lanes.
 const LANES: usize = 16;
-/// Fewer values are added one after another.
+/// The smallest number of values that are added in parallel lanes.
 const MANY: usize = 4 * LANES;
 /// The number of values added before the loss is tested.
 const BLOCK: usize = 64 * LANES;
@@ -180,10 +181,10 @@ impl FloatTotal {
 
     /// Adds a value to the pair and the floats after it.
     ///
-    /// Returns false, without changes, if they cannot hold the sum.
+    /// Returns false, without changes, if the sum does not fit in the floats.
     ///
-    /// An addition loses at most 2<sup>-53</sup> of a float, and the next float stores this loss. Floats after the pair
-    /// therefore do not overflow.
+    /// An addition loses at most 2<sup>-53</sup> of the value of a float. The next float stores the loss. Floats after
+    /// the pair therefore do not overflow.
     #[cold]
     fn add_to_floats(&mut self, value: f64) -> bool {
         let mut pair = self.pair;
@@ -215,7 +216,7 @@ impl FloatTotal {
         floats.chain(values.iter().map(|&value| value.in_f64())).for_each(|value| all.add(value));
     }
 
-    /// Returns the digits, which have room for the next addition.
+    /// Returns the digits, prepared for the next addition.
     fn all(&mut self) -> &mut Exact {
         let rest = self.rest.get_or_insert_default();
         rest.all.get_or_insert_with(|| Box::new(Exact::new()))
@@ -250,7 +251,7 @@ impl FloatTotal {
     }
 }
 
-/// Returns `a + (b - a) * weight`, correctly rounded, as an `f64`; the sum of both if one is infinite.
+/// Returns `a + (b - a) * weight`, correctly rounded, as an `f64`; if one value is infinite, the sum of both values.
 pub(super) fn between(a: f64, b: f64, weight: f64, kind: FloatFormat) -> f64 {
     if !(a.is_finite() && b.is_finite()) {
         return a + b;
@@ -264,7 +265,7 @@ pub(super) fn between(a: f64, b: f64, weight: f64, kind: FloatFormat) -> f64 {
     })
 }
 
-/// [`between`] if two floats determine the result.
+/// Returns the result of [`between`] if two floats determine it.
 fn quickly_between(a: f64, b: f64, weight: f64, kind: FloatFormat) -> Option<f64> {
     let is_held = |value: f64| is_mid_range(value) || value == 0.0;
     if !(is_held(a) && is_held(b) && weight > 1e-50) {
@@ -275,13 +276,13 @@ fn quickly_between(a: f64, b: f64, weight: f64, kind: FloatFormat) -> Option<f64
     let (sum, sum_error) = two_sum(a, product);
     let rest = sum_error + (product_error + difference_error * weight);
     let is_exact = [sum_error, product_error, difference_error] == [0.0; 3];
-    // Each term of `rest` has an error of 2^-53 relative to a term of at most 2^-52 times the two values.
+    // Each term of `rest` is at most 2^-52 times the two values, and has a relative error of 2^-53.
     let tolerance = if is_exact { 0.0 } else { (a.abs() + b.abs()) * 2f64.powi(-100) };
     let near = sum + (rest - tolerance);
     if near == sum + (rest + tolerance) { kind.round(near, is_exact) } else { None }
 }
 
-/// Adds values to parallel sums and returns whether nothing was lost.
+/// Adds values to parallel sums, and returns whether the sums are still exact.
 #[inline(always)]
 fn add_all<T: ExactInF64>(sums: &mut PairSums<LANES>, values: &[T]) -> bool {
     let mut lost = [0.0; LANES];
@@ -489,7 +490,7 @@ impl<T: ExactInF64> Accumulator<Complex<T>> for ComplexTotal {
     }
 }
 
-/// The digits, for every internal form of the sum.
+/// Saves the digits for every internal form of the sum.
 impl Saved for FloatTotal {
     fn save(&self, bytes: &mut Vec<u8>) {
         self.digits().save(bytes);
@@ -597,7 +598,8 @@ mod tests {
         }
     }
 
-    /// Sums of spread values must not allocate all digits (600 bytes per sum) as soon as two floats are not enough.
+    /// If two floats are not enough, sums of values with different exponents must not allocate all digits (600 bytes
+    /// per sum) at once.
     #[test]
     fn sums_take_the_memory_that_their_exponents_ask_for() {
         let grown = |exponents| Accumulator::<f64>::grown(&total(&spread(7, 200, exponents)));

@@ -149,7 +149,7 @@ macro_rules! impl_integer {
         impl Remainder for $type {
             #[inline(always)]
             fn checked_rem(self, other: Self) -> Option<Self> {
-                // The remainder by -1 is 0, also for `MIN`, whose quotient overflows.
+                // The remainder of a division by -1 is 0, also for `MIN`, although the quotient of `MIN` overflows.
                 (other != 0).then(|| self.wrapping_rem(other))
             }
         }

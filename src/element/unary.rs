@@ -10,7 +10,7 @@ use super::{Element, Float, Real, math};
     note = "signed integers, floats and complex numbers do; convert first: `x.cast::<i64>()?`"
 )]
 pub trait Signed: Element {
-    /// Returns the negated number, `None` if an integer type cannot hold it; a NaN is the canonical one.
+    /// Returns the negated number, with the canonical NaN; `None` if it does not fit in the integer type.
     fn negated(self) -> Option<Self>;
 }
 
@@ -23,7 +23,7 @@ pub trait Magnitude: Element {
     /// The type of magnitudes: the type of the parts for complex numbers, otherwise the type itself.
     type Magnitude: Real;
 
-    /// Returns the magnitude, `None` if an integer type cannot hold it; a NaN is the canonical one.
+    /// Returns the magnitude, with the canonical NaN; `None` if it does not fit in the integer type.
     fn magnitude(self) -> Option<Self::Magnitude>;
 }
 
@@ -34,18 +34,18 @@ pub trait Magnitude: Element {
             take a part: `x.real()?`, `x.abs()?`"
 )]
 pub trait RealNumber: Real {
-    /// Returns -1, 0 or 1; a zero keeps its sign, and a NaN is the canonical one.
+    /// Returns -1, 0 or 1; a zero keeps its sign, and a NaN becomes the canonical NaN.
     fn sign(self) -> Self;
 
-    /// Returns the square, `None` if an integer type cannot hold it; a NaN is the canonical one.
+    /// Returns the square, with the canonical NaN; `None` if it does not fit in the integer type.
     fn squared(self) -> Option<Self> {
         self.checked_mul(self)
     }
 
-    /// Returns `self` to the power of `exponent`; `None` if an integer type cannot hold the result.
+    /// Returns `self` to the power of `exponent`; `None` if the result does not fit in the integer type.
     fn raised(self, exponent: i32) -> Option<Self>;
 
-    /// Returns `self` to the power of `exponent`; `None` if an integer type cannot hold the result.
+    /// Returns `self` to the power of `exponent`; `None` if the result does not fit in the integer type.
     fn to_power(self, exponent: Self) -> Option<Self> {
         // Powers of integers other than 0, 1 and -1 overflow far below 100; for 0, 1 and -1 only the parity matters.
         let exponent = exponent.to_integer()?;

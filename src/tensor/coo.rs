@@ -9,10 +9,10 @@ use crate::tensor::Tensor;
 
 /// A sparse tensor in coordinate format, of any rank from 0 up.
 ///
-/// It has one coordinate array per axis, the values, and a fill. The entries are always canonical: their coordinates
-/// are in bounds, increase strictly in row-major order, and are never repeated. [`CooPattern`] documents the
-/// invariants. For unsorted or repeated input, use [`Triplets`](crate::Triplets). [`Tensor`] documents everything that
-/// is common to both formats.
+/// The tensor has one coordinate array per axis, the values, and a fill. The entries are always canonical: their
+/// coordinates are in bounds, increase strictly in row-major order, and are never repeated. [`CooPattern`] documents
+/// the invariants. For unsorted or repeated input, use [`Triplets`](crate::Triplets). [`Tensor`] documents everything
+/// that is common to both formats.
 ///
 /// # Examples
 ///
@@ -50,7 +50,7 @@ impl<T: Element> Tensor<CooPattern<u32>, T> {
     ///
     /// # Errors
     ///
-    /// `AxisTooLong`: an axis does not fit `u32`.
+    /// `AxisTooLong`: an axis is too long for `u32`.
     #[doc(alias = "zeros")]
     pub fn full(shape: impl Into<Shape>, fill: T) -> Result<Self> {
         Ok(Tensor::from_valid(CooPattern::empty(shape)?, Vec::new(), fill))
@@ -74,7 +74,7 @@ impl<T: Element, I: Index> Tensor<CooPattern<I>, T> {
     ///
     /// # Errors
     ///
-    /// `AxisTooLong`: an axis does not fit `J`.
+    /// `AxisTooLong`: an axis is too long for `J`.
     pub fn with_index<J: Index>(&self) -> Result<CooTensor<T, J>> {
         Ok(Tensor::from_shared(self.pattern().with_index()?, self.shared_values().clone(), self.fill()))
     }

@@ -9,10 +9,10 @@ use crate::tensor::Tensor;
 
 /// A sparse tensor in compressed-row format, of any rank.
 ///
-/// It has the offsets of its lanes, the columns, the values, and a fill. The lanes run along the last axis; all other
-/// axes number the lanes. So a matrix, a batch of matrices and a tensor of higher rank have the same type. Each matrix
-/// of a batch may have a different number of entries. [`CsrPattern`] documents the invariants, with a picture.
-/// [`Tensor`] documents everything that is common to both formats.
+/// The tensor has the offsets of its lanes, the columns, the values, and a fill. The lanes are along the last axis; the
+/// coordinates on all other axes identify a lane. A matrix, a batch of matrices and a tensor of higher rank therefore
+/// have the same type. Each matrix of a batch may have a different number of entries. [`CsrPattern`] documents the
+/// invariants, with a picture. [`Tensor`] documents everything that is common to both formats.
 ///
 /// # Examples
 ///
@@ -59,7 +59,7 @@ impl<T: Element> Tensor<CsrPattern<u32>, T> {
     ///
     /// # Errors
     ///
-    /// `AxisTooLong`: an axis does not fit `u32`; `TooLarge`: the offsets of the lanes need more than 1 GiB.
+    /// `AxisTooLong`: an axis is too long for `u32`; `TooLarge`: the offsets of the lanes need more than 1 GiB.
     #[doc(alias = "zeros")]
     pub fn full(shape: impl Into<Shape>, fill: T) -> Result<Self> {
         Ok(Tensor::from_valid(CsrPattern::empty(shape)?, Vec::new(), fill))
@@ -103,7 +103,7 @@ impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
     ///
     /// # Errors
     ///
-    /// `AxisTooLong`: an axis does not fit `J`.
+    /// `AxisTooLong`: an axis is too long for `J`.
     pub fn with_index<J: Index>(&self) -> Result<CsrTensor<T, J>> {
         Ok(Tensor::from_shared(self.pattern().with_index()?, self.shared_values().clone(), self.fill()))
     }

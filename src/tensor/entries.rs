@@ -18,8 +18,9 @@ const BLOCK: usize = 128;
 
 /// The coordinates of an entry, one per axis, as [`Tensor::iter`] returns them.
 ///
-/// They dereference to a slice: `coords[0]`, `coords.to_vec()`, and `&coords` as a `&[usize]`. They compare with
-/// arrays, slices and `Vec`s, and can be the keys of a map. Up to 8 coordinates are stored without an allocation.
+/// The coordinates dereference to a slice: `coords[0]`, `coords.to_vec()`, and `&coords` as a `&[usize]`. You can
+/// compare them with arrays, slices and `Vec`s, and use them as keys of a map. Up to 8 coordinates are stored without
+/// an allocation.
 ///
 /// ```
 /// use lacuna::CooTensor;
@@ -44,7 +45,8 @@ impl Coords {
     #[inline]
     fn new(coords: &[usize]) -> Self {
         let mut few = [0; INLINE];
-        // A loop over the axes, as they are read: the result of a block copy is not available yet when an axis is read.
+        // A loop over the axes is faster than a block copy: the processor would wait for the block copy before it reads
+        // an axis.
         few.iter_mut().zip(coords).for_each(|(few, &coord)| *few = coord);
         let many = (coords.len() > INLINE).then(|| coords.into());
         Coords { rank: coords.len(), few, many }
@@ -111,8 +113,8 @@ impl Hash for Coords {
 #[derive(Clone, Default)]
 struct EntryCursor {
     entry: usize,
-    /// The coordinates of the [`BLOCK`] that contains the entry, one entry after the other. Walking a pattern is fast;
-    /// looking up a single entry is slow.
+    /// The coordinates of the [`BLOCK`] that contains the entry, one entry after the other. Decoding consecutive
+    /// entries is fast; decoding a single entry is slow.
     block: Vec<usize>,
 }
 
@@ -156,7 +158,7 @@ pub struct Entries<'a, P, T> {
 
 /// An iterator over the stored entries of a tensor that it owns.
 ///
-/// It is [`Entries`] by value.
+/// This iterator is the owning form of [`Entries`].
 #[must_use]
 #[derive(Clone)]
 pub struct IntoEntries<P, T> {
@@ -168,7 +170,7 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
     /// Returns an iterator over the stored entries as `(coordinates, value)`.
     ///
     /// The entries are in row-major order; `for (coords, value) in &x` does the same. The coordinates dereference to a
-    /// slice, and up to eight axes allocate nothing.
+    /// slice. Coordinates on up to eight axes are not allocated.
     ///
     /// ```
     /// use lacuna::CooTensor;

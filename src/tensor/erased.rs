@@ -1,5 +1,5 @@
-//! Tensors without the static types of their pattern. Kernels and drivers are compiled for these, once per element
-//! type.
+//! Tensors without the static types of their pattern. Kernels and drivers are compiled for these tensors, once per
+//! element type.
 
 use crate::base::alloc::{self, Allocated};
 use crate::base::buffer::Buffer;
@@ -45,7 +45,7 @@ impl<T: Element> SparseCow<'_, T> {
         }
     }
 
-    /// Returns the tensor with arrays of its own, which it shares with a borrowed tensor.
+    /// Returns the tensor as an owned tensor. A borrowed tensor shares its arrays with the result.
     pub(crate) fn into_erased(self) -> Erased<T> {
         match self {
             SparseCow::Borrowed(x) => x.to_erased(),
@@ -67,11 +67,11 @@ impl<P: Pattern, T> Tensor<P, T> {
         Tensor { pattern: self.pattern.into_any(), values: self.values, fill: self.fill }
     }
 
-    /// Returns a tensor of this static type, from the tensor that an operation computed.
+    /// Converts the tensor that an operation computed to this static type.
     ///
     /// # Errors
     ///
-    /// `AxisTooLong`: an axis does not fit the type of the coordinates.
+    /// `AxisTooLong`: an axis is too long for the type of the coordinates.
     pub(crate) fn from_erased(erased: Erased<T>) -> Result<Self> {
         Ok(Tensor { pattern: P::from_any(erased.pattern)?, values: erased.values, fill: erased.fill })
     }
@@ -86,7 +86,7 @@ impl<T: Element> Erased<T> {
 }
 
 impl<'a, T: Element> SparseRef<'a, T> {
-    /// Returns the pattern of a tensor whose values a stream passes, and a tensor without entries.
+    /// Returns the pattern of a tensor, and a tensor without entries. A stream passes the values separately.
     #[cfg(feature = "lazy")]
     pub(crate) fn streamed(pattern: &'a AnyPattern, none: SparseRef<'a, T>) -> Self {
         SparseRef { pattern, ..none }

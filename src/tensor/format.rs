@@ -98,8 +98,8 @@ fn rust_name(dtype: DType) -> &'static str {
     }
 }
 
-/// Returns a value with `precision` decimals. Without a precision it has the fewest decimals that read back as the
-/// value.
+/// Returns a value with `precision` decimals. Without a precision, the text has the fewest decimals that parse to the
+/// same value.
 fn shown<T: Element>(value: T, precision: Option<usize>) -> String {
     let any: &dyn Any = &value;
     match (any.downcast_ref(), any.downcast_ref(), precision) {
@@ -116,7 +116,7 @@ fn shown_complex<F: Element + num_traits::Float>(value: Complex<F>, precision: O
     format!("{}{sign}{}j", shown(value.re, precision), shown(value.im.abs(), precision))
 }
 
-/// Returns the number of rows and columns of a grid, or `None` if the shape is too large for one.
+/// Returns the number of rows and columns of a grid, or `None` if the shape is too large for a grid.
 fn grid_size(shape: &Shape) -> Option<(usize, usize)> {
     let size = match **shape {
         [] => (1, 1),
@@ -169,7 +169,7 @@ impl<T: Element> SparseRef<'_, T> {
 
 /// Writes a headline and the first few entries.
 ///
-/// The entries are six on one line, or up to twenty lines with `{:#?}`.
+/// The output lists up to six entries on one line. `{:#?}` lists up to twenty entries, one per line.
 ///
 /// ```
 /// use lacuna::CooTensor;
@@ -206,7 +206,7 @@ impl<P: Pattern, T: Element> Display for Tensor<P, T> {
 
 /// Writes a headline and the first few positions.
 ///
-/// The positions are six on one line, or up to twenty lines with `{:#?}`.
+/// The output lists up to six positions on one line. `{:#?}` lists up to twenty positions, one per line.
 impl<I: Index> Debug for CooPattern<I> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         self.any().write_listing(I::NAME, f, f.alternate())
@@ -224,7 +224,7 @@ impl<I: Index> Display for CooPattern<I> {
 
 /// Writes a headline and the first few positions.
 ///
-/// The positions are six on one line, or up to twenty lines with `{:#?}`.
+/// The output lists up to six positions on one line. `{:#?}` lists up to twenty positions, one per line.
 impl<I: Index> Debug for CsrPattern<I> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         self.any().write_listing(I::NAME, f, f.alternate())
@@ -267,7 +267,7 @@ impl Debug for AnyPattern {
 
 /// Writes a headline and the first few triplets.
 ///
-/// The triplets are six on one line, or up to twenty lines with `{:#?}`.
+/// The output lists up to six triplets on one line. `{:#?}` lists up to twenty triplets, one per line.
 impl<T: Element, I: Index> Debug for Triplets<T, I> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let (shape, precision) = (self.shape(), f.precision());

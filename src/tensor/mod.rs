@@ -23,9 +23,9 @@ use crate::pattern::{AxisCoords, Pattern, validate_length};
 /// [`CsrTensor`](crate::CsrTensor). This page documents their common methods.
 ///
 /// Tensors share arrays instead of copying them. An operation that changes only values shares the pattern:
-/// [`map_values`](Tensor::map_values) and elementwise operations copy no coordinates. An operation that changes only
-/// the pattern shares the values until one of the two tensors is changed. So a clone copies nothing, and a conversion
-/// between the formats does not copy the values.
+/// [`map_values`](Tensor::map_values) and elementwise operations do not copy coordinates. An operation that changes
+/// only the pattern shares the values until one of the two tensors is changed. A clone therefore does not copy arrays,
+/// and a conversion between the formats does not copy the values.
 ///
 /// `==` compares shape, pattern, values and fill, with the `==` of the elements. Two tensors that store different
 /// entries are not equal, even if their dense forms are equal. A tensor with a NaN is not equal to itself;
@@ -44,8 +44,8 @@ pub struct Tensor<P, T> {
 impl<P, T> Sealed for Tensor<P, T> {}
 
 impl<P: Pattern, T> Tensor<P, T> {
-    /// Returns a tensor whose parts are known to fit. The values may be of any type here. This lets a reduction with
-    /// two results return a tensor of pairs first.
+    /// Returns a tensor. The caller must ensure that the parts are valid together. The values may have any type, so a
+    /// reduction with two results can first return a tensor of pairs.
     pub(crate) fn assemble(pattern: P, values: Vec<T>, fill: T) -> Self {
         debug_assert_eq!(pattern.nnz(), values.len());
         Tensor { pattern, values: values.into(), fill }
@@ -65,7 +65,7 @@ impl<P: Pattern, A: Copy, B: Copy> Tensor<P, (A, B)> {
 impl<P: Pattern, T: Element> Tensor<P, T> {
     /// Constructs a tensor of `pattern`, with one value per entry and a fill.
     ///
-    /// The pattern is valid already: its constructor has checked its invariants.
+    /// The pattern is not checked again, because its constructor has checked the invariants.
     ///
     /// # Errors
     ///
@@ -86,7 +86,7 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
         Ok(Tensor { pattern, values: values.into(), fill })
     }
 
-    /// Returns a tensor; the caller ensures that the number of values is right.
+    /// Returns a tensor. The caller must pass one value per entry.
     pub(crate) fn from_valid(pattern: P, values: Vec<T>, fill: T) -> Self {
         Self::from_shared(pattern, values.into(), fill)
     }
@@ -97,8 +97,8 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
         Tensor { pattern, values, fill }
     }
 
-    /// Replaces the pattern and the fill; the caller then writes the returned values, one per entry. The existing
-    /// allocation is kept if it is large enough and not shared. After an error the tensor is unchanged.
+    /// Replaces the pattern and the fill. The caller must then write the returned values, one per entry. The existing
+    /// allocation is reused if it is large enough and not shared. After an error the tensor is unchanged.
     pub(crate) fn reuse(&mut self, pattern: P, fill: T) -> Result<&mut [T]> {
         let values = self.values.reuse(pattern.nnz())?;
         (self.pattern, self.fill) = (pattern, fill);
@@ -115,7 +115,7 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
         self.values
     }
 
-    /// Passes the arrays that are not shared to the [spare buffers](crate::base::recycle), to be written again.
+    /// Passes the arrays that are not shared to the [spare buffers](crate::base::recycle), which later steps overwrite.
     pub(crate) fn recycle(self) {
         let pattern = self.pattern.any().clone();
         self.into_shared_values().recycle();
@@ -267,14 +267,14 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
         Err(Error::Argument { operation: "item", why })
     }
 
-    /// Returns all elements of one lane: those along the last axis.
+    /// Returns all elements of one lane along the last axis.
     ///
-    /// `at` are the coordinates on the other axes. For a matrix the result is a row; for rank 1 it is all elements.
-    /// Unstored positions have the value of the fill.
+    /// `at` are the coordinates on the other axes. For a matrix, the result is a row. For rank 1, the result contains
+    /// all elements. Unstored positions have the value of the fill.
     ///
     /// # Errors
     ///
-    /// - `RankMismatch`, `IndexOutOfBounds`: the coordinates do not name a position on the other axes;
+    /// - `RankMismatch`, `IndexOutOfBounds`: `at` is not a position on the other axes;
     /// - `TooLarge`: the lane needs more bytes than the larger of 1 GiB and 16 times the bytes of the tensor;
     /// - `OutOfMemory`: allocation fails.
     ///
@@ -298,7 +298,7 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
 
     /// Returns the stored entries as `(coordinates, value)`, in row-major order.
     ///
-    /// The list contains all entries at once; [`iter`](Tensor::iter) returns one after another.
+    /// The list contains all entries at once. [`iter`](Tensor::iter) returns the entries one by one.
     ///
     /// ```
     /// use lacuna::CooTensor;
@@ -313,7 +313,7 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
         self.sparse().entries()
     }
 
-    /// Calls `visit` with each stored entry, in row-major order; copies nothing.
+    /// Calls `visit` with each stored entry, in row-major order, without copies.
     ///
     /// The arguments of `visit` are the coordinates and the value.
     #[doc(alias = "nditer")]
@@ -324,7 +324,7 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
 
     /// Calls `visit` with each stored entry, until `visit` returns an error.
     ///
-    /// It is [`for_each_entry`](Tensor::for_each_entry) with an early exit.
+    /// The function is [`for_each_entry`](Tensor::for_each_entry) with an early exit.
     ///
     /// ```
     /// use lacuna::CooTensor;
@@ -388,9 +388,9 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
     ///
     /// The fill is unchanged, and the pattern is shared.
     ///
-    /// `f` is not applied to the fill, because the fill belongs to many positions. So the elements keep their type. The
-    /// dense form of the result is `f` of the dense form only if `f` does not change the fill: for example, if `f`
-    /// multiplies and the fill is zero. To change the type, call [`map_values`](Tensor::map_values) or
+    /// `f` is not applied to the fill, because the fill belongs to many positions. The elements therefore keep their
+    /// type. The dense form of the result is `f` of the dense form only if `f` does not change the fill: for example,
+    /// if `f` multiplies and the fill is zero. To change the type, call [`map_values`](Tensor::map_values) or
     /// [`cast`](Tensor::cast) on the result.
     ///
     /// # Errors
@@ -419,16 +419,17 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
     ///
     /// The conversion must be possible without loss of range:
     ///
-    /// - an integer must fit; a fraction, a NaN or an infinity does not fit an integer type;
+    /// - an integer must be in the range of the type; a fraction, a NaN or an infinity cannot be converted to an
+    ///   integer type;
     /// - a float is rounded to the nearest; a finite value may not become infinite;
     /// - `bool` accepts 0 and 1;
-    /// - a complex value fits a real type if its imaginary part is zero.
+    /// - a complex value can be converted to a real type if its imaginary part is zero.
     ///
     /// [`map_values`](Tensor::map_values) accepts any other rule.
     ///
     /// # Errors
     ///
-    /// `Cast`: a stored value or the fill does not fit; the error names the first such value.
+    /// `Cast`: a stored value or the fill cannot be converted; the error names the first such value.
     ///
     /// ```
     /// use lacuna::CooTensor;
@@ -447,8 +448,8 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
 
     /// Removes the stored values that are the same as the fill.
     ///
-    /// *The same* distinguishes `-0.0` from `0.0` and treats a NaN as a NaN. So the dense form is bitwise identical,
-    /// except for the payload of NaNs. If nothing is removed, the pattern is shared.
+    /// The comparison distinguishes `-0.0` from `0.0`, and treats all NaNs as the same value. The dense form is
+    /// therefore bitwise identical, except for the payload of NaNs. If nothing is removed, the pattern is shared.
     ///
     /// ```
     /// use lacuna::CooTensor;
@@ -469,20 +470,21 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
 
     /// Returns whether two tensors have the same entries and the same fill.
     ///
-    /// It is like `==`, except that a NaN is the same as a NaN, and `-0.0` differs from `0.0`.
+    /// The comparison is like `==`, with two exceptions: all NaNs are the same value, and `-0.0` differs from `0.0`.
     #[doc(alias = "array_equal")]
     #[doc(alias = "equals")]
     pub fn same_as(&self, other: &Self) -> bool {
         self.sparse().same_as(other.sparse())
     }
 
-    /// Returns whether two patterns share memory, as after an elementwise operation.
+    /// Returns whether the patterns of two tensors share memory. They share memory after an elementwise operation.
     pub fn shares_pattern_with<U: Element>(&self, other: &Tensor<P, U>) -> bool {
         self.pattern.shares_arrays_with(&other.pattern)
     }
 }
 
-/// Returns the first number below `count` for which `is_before` is false; it stays false for all later numbers.
+/// Returns the first number below `count` for which `is_before` is false. `is_before` must be false for all later
+/// numbers.
 fn partition_point(count: usize, is_before: impl Fn(usize) -> bool) -> usize {
     let (mut start, mut end) = (0, count);
     while start < end {
@@ -492,7 +494,7 @@ fn partition_point(count: usize, is_before: impl Fn(usize) -> bool) -> usize {
     start
 }
 
-/// Rejects coordinates that are not a position of `shape`; `entry` is the entry that they belong to.
+/// Rejects coordinates that are not a position of `shape`; `entry` is the index of their entry.
 pub(crate) fn check_position(shape: &Shape, coords: &[usize], entry: Option<usize>) -> Result<()> {
     if coords.len() != shape.rank() {
         return Err(Error::RankMismatch { what: "the coordinates", expected: shape.rank(), found: coords.len() });
@@ -503,7 +505,7 @@ pub(crate) fn check_position(shape: &Shape, coords: &[usize], entry: Option<usiz
     }
 }
 
-/// Converts one value to another type; `place` names its location if it does not fit.
+/// Converts one value to another type. If the conversion fails, `place` names the location of the value.
 fn cast_value<T: Element, U: Element>(value: T, place: impl Fn() -> String) -> Result<U> {
     let same: &dyn std::any::Any = &value;
     if let Some(same) = same.downcast_ref::<U>() {
@@ -517,7 +519,7 @@ fn cast_values<T: Element, U: Element>(values: &[T]) -> Result<Vec<U>> {
     alloc::try_collect(values.map(|(entry, &value)| cast_value(value, || format!("entry {entry}"))))
 }
 
-/// Converts a number of type `from` to another type; `place` names its location if it does not fit.
+/// Converts a number of type `from` to another type. If the conversion fails, `place` names the location of the number.
 pub(crate) fn number_in<U: Element>(number: Number, from: DType, place: impl Fn() -> String) -> Result<U> {
     U::from_number(number).ok_or_else(|| Error::Cast {
         value: number.to_string(),

@@ -7,13 +7,14 @@ use crate::element::Element;
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 
-/// The stored view of a tensor: an unstored position is absent, not the fill.
+/// The stored view of a tensor: only stored entries, without the fill.
 ///
-/// The view has the operations of the tensor, under the same names. They count stored entries instead of positions, and
-/// return a plain tensor. A group without entries is not stored; the fill of the result is the result of the operation
-/// for an empty group. Indexing and shape manipulation, such as `take`, select from the entire tensor and keep its
-/// fill. A stored view as an upstream gradient is 0 at unstored positions. An elementwise operation changes only
-/// entries: the result keeps the fill of the tensor. If the result has another type, its fill is the zero of this type.
+/// The view has the operations of the tensor, under the same names. Operations on the view use stored entries instead
+/// of positions, and return a plain tensor. A group without entries is not stored; the fill of the result is the result
+/// of the operation for an empty group. Indexing and shape manipulation, such as `take`, select from the entire tensor
+/// and keep its fill. If a stored view is an upstream gradient, it is 0 at unstored positions. An elementwise operation
+/// changes only entries, and the result keeps the fill of the tensor. If the result has another type, its fill is the
+/// zero of this type.
 ///
 /// # Examples
 ///
@@ -23,8 +24,8 @@ use crate::tensor::Tensor;
 /// // 9 . .
 /// // 2 . 4
 /// let x = CooTensor::new([2, 3], vec![vec![0, 1, 1], vec![0, 0, 2]], vec![9.0_f64, 2.0, 4.0], 0.0)?;
-/// assert_eq!(x.nanmedian(1)?.values(), [0.0, 2.0]); // of 9, 0, 0; of 2, 0, 4
-/// assert_eq!(x.stored().nanmedian(1)?.values(), [9.0, 3.0]); // of 9; of 2, 4
+/// assert_eq!(x.nanmedian(1)?.values(), [0.0, 2.0]); // medians of 9, 0, 0 and of 2, 0, 4
+/// assert_eq!(x.stored().nanmedian(1)?.values(), [9.0, 3.0]); // medians of 9 and of 2, 4
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 #[doc(alias = "masked")]
@@ -58,7 +59,7 @@ impl<'a, P: Pattern, T: Element> Stored<'a, P, T> {
 }
 
 impl<P: Pattern, T: Element> Tensor<P, T> {
-    /// Returns the stored view, whose operations see only stored entries.
+    /// Returns the stored view. Its operations use only stored entries.
     ///
     /// See [`Stored`].
     #[doc(alias = "data")]

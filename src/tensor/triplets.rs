@@ -20,7 +20,8 @@ use crate::tensor::{Tensor, check_position};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[doc(alias = "sum_duplicates")]
 pub enum Duplicates {
-    /// The sum, computed from left to right in input order. For `bool` it is `or`; an integer overflow is an error.
+    /// The sum, computed from left to right in input order. For `bool`, the sum is `or`. An integer overflow returns an
+    /// error.
     #[default]
     Sum,
     /// The first triplet in input order.
@@ -74,7 +75,7 @@ impl<T: Element> Triplets<T, u32> {
     ///
     /// # Errors
     ///
-    /// `AxisTooLong`: an axis does not fit `u32`; use [`Triplets::new_with_index`] for a wider type.
+    /// `AxisTooLong`: an axis is too long for `u32`; use [`Triplets::new_with_index`] for a wider type.
     pub fn new(shape: impl Into<Shape>) -> Result<Self> {
         Self::new_with_index(shape)
     }
@@ -85,7 +86,7 @@ impl<T: Element> Triplets<T, u32> {
     ///
     /// # Errors
     ///
-    /// - `AxisTooLong`: an axis does not fit `u32`; use [`Triplets::from_arrays_with_index`] for a wider type;
+    /// - `AxisTooLong`: an axis is too long for `u32`; use [`Triplets::from_arrays_with_index`] for a wider type;
     /// - `LengthMismatch`: the number of arrays differs from the rank, or an array is not as long as the values;
     /// - `IndexOutOfBounds`: a coordinate is not below the length of its axis.
     ///
@@ -108,7 +109,7 @@ impl<T: Element, I: Index> Triplets<T, I> {
     ///
     /// # Errors
     ///
-    /// `AxisTooLong`: an axis does not fit `I`.
+    /// `AxisTooLong`: an axis is too long for `I`.
     ///
     /// ```
     /// use lacuna::{Duplicates, Triplets};
@@ -129,7 +130,7 @@ impl<T: Element, I: Index> Triplets<T, I> {
     ///
     /// # Errors
     ///
-    /// - `AxisTooLong`: an axis does not fit `I`;
+    /// - `AxisTooLong`: an axis is too long for `I`;
     /// - `LengthMismatch`: the number of arrays differs from the rank, or an array is not as long as the values;
     /// - `IndexOutOfBounds`: a coordinate is not below the length of its axis.
     pub fn from_arrays_with_index(shape: impl Into<Shape>, coords: Vec<Vec<I>>, values: Vec<T>) -> Result<Self> {
@@ -208,15 +209,15 @@ impl<T: Element, I: Index> Triplets<T, I> {
         entries.into_iter().try_for_each(|(coords, value)| self.push(coords.as_ref(), value))
     }
 
-    /// Constructs triplets from `(coordinates, value)`, with the smallest shape.
+    /// Constructs triplets from `(coordinates, value)`, with the smallest possible shape.
     ///
-    /// The length of each axis is its largest coordinate plus 1, or 0 without triplets.
+    /// The length of each axis is its largest coordinate plus 1, or 0 if there are no triplets.
     ///
     /// `collect` does the same, but panics instead of returning an error.
     ///
     /// # Errors
     ///
-    /// - `AxisTooLong`: a coordinate does not fit `I`;
+    /// - `AxisTooLong`: a coordinate does not fit in `I`;
     /// - `OutOfMemory`: the allocation of the triplets fails.
     ///
     /// ```
@@ -299,14 +300,14 @@ impl<T: Element, I: Index> Triplets<T, I> {
 
     /// Returns the tensor in coordinate format.
     ///
-    /// Triplets that are sorted and not repeated are moved, not copied.
+    /// Triplets that are sorted and do not have repetitions are moved, not copied.
     ///
-    /// A sum that is zero stays stored. A value that is not repeated stays bitwise identical.
+    /// A sum that is zero stays stored. The value of a position with one triplet stays bitwise identical.
     ///
     /// # Errors
     ///
     /// - `Duplicate`: two triplets share a position, with [`Duplicates::Error`];
-    /// - `SumOverflow`: a sum does not fit its integer type;
+    /// - `SumOverflow`: a sum does not fit in its integer type;
     /// - `NoOrder`: [`Duplicates::Min`] or `Max` of a complex type;
     /// - `OutOfMemory`: the allocation for sorting fails.
     ///
@@ -404,7 +405,7 @@ fn check_order<T: Element>(duplicates: Duplicates) -> Result<()> {
 
 /// Returns the merger of two values at one position.
 ///
-/// The result is `None` if the values cannot be merged, or if the merger does not fit the type.
+/// The result is `None` if the values cannot be merged, or if the merged value does not fit in the type.
 fn merge_two<T: Element>(merged: T, value: T, duplicates: Duplicates) -> Option<T> {
     match duplicates {
         Duplicates::Sum => merged.checked_add(value),
@@ -434,7 +435,7 @@ impl<C: AsRef<[usize]>, T: Element, I: Index> Extend<(C, T)> for Triplets<T, I> 
 ///
 /// # Panics
 ///
-/// Panics with the message of the error: a coordinate does not fit `I`, or allocation fails.
+/// Panics with the message of the error: a coordinate does not fit in `I`, or allocation fails.
 impl<const N: usize, T: Element, I: Index> FromIterator<([usize; N], T)> for Triplets<T, I> {
     #[track_caller]
     fn from_iter<E: IntoIterator<Item = ([usize; N], T)>>(entries: E) -> Self {
