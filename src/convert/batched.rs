@@ -115,7 +115,7 @@ impl<T: Element> Tensor<CsrPattern<u32>, T> {
     ///
     /// # Errors
     ///
-    /// - `RankMismatch`: the rank is below 2; `AxisTooLong`: an axis does not fit `u32`;
+    /// - `RankMismatch`: the rank is below 2; `AxisTooLong`: an axis is too long for `u32`;
     /// - `LengthMismatch`: the length of `crows` differs from `rows + 1` per batch, or `values` is not as long as
     ///   `cols`;
     /// - `NegativeOffset`, `OffsetsStart`, `OffsetsDecrease`, `OffsetsEnd`: the offsets of a batch do not increase from
@@ -144,16 +144,16 @@ impl<T: Element> Tensor<CsrPattern<u32>, T> {
     ///
     /// # Errors
     ///
-    /// - `RankMismatch`: the rank is below 2; `AxisTooLong`: an axis does not fit `u32`;
+    /// - `RankMismatch`: the rank is below 2; `AxisTooLong`: an axis is too long for `u32`;
     /// - `ShapeMismatch`: the shape of `crow_indices` is not `[*batch, rows + 1]`, or the shape of `col_indices` or of
     ///   `values` is not `[*batch, n]`;
-    /// - `NegativeOffset`, `OffsetsStart`, `OffsetsDecrease`, `OffsetsEnd`: the offsets of a batch do not run from 0 to
-    ///   the `n` entries of a batch;
+    /// - `NegativeOffset`, `OffsetsStart`, `OffsetsDecrease`, `OffsetsEnd`: the offsets of a batch do not increase from
+    ///   0 to `n`;
     /// - `UnevenBatches`: the offsets end at `n` in the first batch, but not in another batch;
     /// - `NegativeIndex`, `IndexOutOfBounds`: a column is out of range;
     /// - `NotSorted`: the columns of a row do not increase;
-    /// - `TooLarge`: the copies of broadcast arrays need more than the larger of 1 GiB and 16 times the arrays
-    ///   themselves.
+    /// - `TooLarge`: the copies of broadcast arrays need more bytes than the larger of 1 GiB and 16 times the bytes of
+    ///   the arrays.
     ///
     /// # Examples
     ///
@@ -180,7 +180,7 @@ impl<T: Element> Tensor<CsrPattern<u32>, T> {
 impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
     /// Constructs a tensor from Paddle's layout, with columns of type `I`.
     ///
-    /// It is [`from_paddle`](Tensor::from_paddle) for any index type.
+    /// Like [`from_paddle`](Tensor::from_paddle), for any index type.
     ///
     /// # Errors
     ///
@@ -196,7 +196,7 @@ impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
 
     /// Constructs a tensor from PyTorch's layout, with columns of type `I`.
     ///
-    /// It is [`from_torch`](Tensor::from_torch) for any index type.
+    /// Like [`from_torch`](Tensor::from_torch), for any index type.
     ///
     /// # Errors
     ///
@@ -218,8 +218,8 @@ impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
     /// # Errors
     ///
     /// - `RankMismatch`: the rank is below 2; `FillNotZero`: the fill is not zero, as the layout requires;
-    /// - `AxisTooLong`: a column does not fit `i64`;
-    /// - `TooLarge`: many batches without rows have offsets that need more than the larger of 1 GiB and 16 times this
+    /// - `AxisTooLong`: a column does not fit in `i64`;
+    /// - `TooLarge`: the offsets of many batches without rows need more than the larger of 1 GiB and 16 times this
     ///   tensor's bytes.
     ///
     /// ```
@@ -241,7 +241,7 @@ impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
     ///
     /// - the errors of [`to_paddle`](Tensor::to_paddle);
     /// - `UnevenBatches`: the batches have different numbers of entries;
-    /// - `TooLarge`: `ndarray` cannot hold the batch axes.
+    /// - `TooLarge`: the batch axes are too long for an `ndarray` array.
     ///
     /// ```
     /// use lacuna::{CsrTensor, Error};
@@ -345,13 +345,13 @@ fn entries_of_each_batch(offsets: &[usize], batch: &[usize], rows: usize) -> Res
     }
 }
 
-/// Rejects an array unless its shape is the shape that the layout requires.
+/// Rejects an array whose shape is not the shape that the layout requires.
 fn check_shape(what: &'static str, expected: Shape, found: &[usize]) -> Result<()> {
     if expected == *found { Ok(()) } else { Err(Error::ShapeMismatch { what, expected, found: found.into() }) }
 }
 
-/// Rejects copies that are out of proportion to the `given` bytes, which a broadcast array repeats. The copies hold
-/// `offsets` as read and as stored, and `entries` of `entry` bytes with their columns as read.
+/// Rejects copies that are far larger than the `given` bytes, which a broadcast array repeats. The copies contain
+/// `offsets` in both forms (as read and as stored), and `entries` of `entry` bytes with their columns as read.
 fn guard_copies(offsets: usize, (entries, entry): (usize, usize), given: usize) -> Result<()> {
     let offset = (size_of::<i64>() + size_of::<usize>()) as u128;
     let entry = (size_of::<i64>() + entry) as u128;
@@ -360,7 +360,7 @@ fn guard_copies(offsets: usize, (entries, entry): (usize, usize), given: usize) 
     guard::<u8>("the arrays of PyTorch's layout", bytes, default_limit(given), instead)
 }
 
-/// Rejects offsets unless every batch has `each` entries.
+/// Rejects offsets if a batch does not have `each` entries.
 fn check_even(crows: &[i64], rows: usize, each: usize) -> Result<()> {
     for (batch, crows) in crows.chunks_exact(rows.saturating_add(1)).enumerate() {
         let found = foreign_offset(crows[rows], batch * (rows + 1) + rows)?;

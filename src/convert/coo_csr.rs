@@ -12,7 +12,7 @@ use crate::tensor::csr::CsrTensor;
 impl<I: Index> CooPattern<I> {
     /// Returns the same pattern in compressed format.
     ///
-    /// The columns are shared; the offsets are counted.
+    /// The columns are shared. The offsets are computed from the other coordinates.
     ///
     /// # Errors
     ///
@@ -25,10 +25,10 @@ impl<I: Index> CooPattern<I> {
 impl<T: Element, I: Index> Tensor<CooPattern<I>, T> {
     /// Returns the same tensor in compressed format.
     ///
-    /// All entries are kept. Columns and values are shared; the values until one of the two tensors is changed.
+    /// All entries are kept. The two tensors share the columns, and share the values until one of them is changed.
     ///
-    /// All axes except the last become lanes. Each lane needs an offset, even if it is empty. So a sparse tensor with
-    /// very long leading axes cannot be converted.
+    /// All axes except the last become lanes. Each lane needs an offset, even if it is empty. A sparse tensor with very
+    /// long leading axes therefore cannot be converted.
     ///
     /// # Errors
     ///
@@ -55,9 +55,9 @@ impl<T: Element, I: Index> Tensor<CooPattern<I>, T> {
         self.to_csr_with_limit(default_limit(self.stored_bytes()))
     }
 
-    /// Returns the tensor in compressed format, with your own limit in bytes.
+    /// Returns the tensor in compressed format, with a memory limit in bytes.
     ///
-    /// It is [`to_csr`](Tensor::to_csr) with another limit for the offsets.
+    /// Like [`to_csr`](Tensor::to_csr), with another limit for the offsets.
     ///
     /// # Errors
     ///
@@ -69,12 +69,12 @@ impl<T: Element, I: Index> Tensor<CooPattern<I>, T> {
 
     /// Converts the tensor to compressed format; the values are moved.
     ///
-    /// It is [`to_csr`](Tensor::to_csr) by value, so the values can be changed without a copy.
+    /// Like [`to_csr`](Tensor::to_csr), by value. The values can then be changed without a copy.
     ///
     /// # Errors
     ///
-    /// The errors of [`to_csr`](Tensor::to_csr). An error drops the tensor; check first with
-    /// [`CooPattern::to_csr_with_limit`] if you must keep it.
+    /// The errors of [`to_csr`](Tensor::to_csr). After an error the tensor is lost. To keep the tensor, first check the
+    /// conversion with [`CooPattern::to_csr_with_limit`].
     pub fn into_csr(self) -> Result<CsrTensor<T, I>> {
         self.to_csr()
     }
@@ -83,7 +83,7 @@ impl<T: Element, I: Index> Tensor<CooPattern<I>, T> {
 impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
     /// Returns the same tensor in coordinate format.
     ///
-    /// All entries are kept. Columns and values are shared; the values until one of the two tensors is changed.
+    /// All entries are kept. The two tensors share the columns, and share the values until one of them is changed.
     ///
     /// # Errors
     ///
@@ -112,7 +112,7 @@ impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
 
     /// Converts the tensor to coordinate format; the values are moved.
     ///
-    /// It is [`to_coo`](Tensor::to_coo) by value, so the values can be changed without a copy.
+    /// Like [`to_coo`](Tensor::to_coo), by value. The values can then be changed without a copy.
     ///
     /// # Errors
     ///

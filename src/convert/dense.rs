@@ -42,9 +42,9 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
         self.to_dense_with_limit(default_limit(self.stored_bytes()))
     }
 
-    /// Returns the dense array, with your own limit in bytes.
+    /// Returns the dense array, with a memory limit in bytes.
     ///
-    /// It is [`to_dense`](Tensor::to_dense) with another limit.
+    /// Like [`to_dense`](Tensor::to_dense), with another limit.
     ///
     /// # Errors
     ///
@@ -67,14 +67,14 @@ impl<T: Element> SparseRef<'_, T> {
     }
 }
 
-/// Rejects a shape that `ndarray` cannot hold: the product of its nonzero lengths must fit `isize`.
+/// Rejects a shape that `ndarray` does not support: the product of its nonzero lengths must fit in `isize`.
 pub(crate) fn check_ndarray_shape(shape: &Shape) -> Result<()> {
     let positive: Shape = shape.iter().copied().filter(|&length| length > 0).collect();
     let instead = "ndarray does not support such axes; use the sparse tensor";
     guard::<u8>("the strides of the dense array", positive.wide_size(), isize::MAX as u64, instead)
 }
 
-/// Rejects a dense result that an `ndarray` cannot hold, or that is out of proportion to the input.
+/// Rejects a dense result whose shape `ndarray` does not support, or that is far larger than the input.
 pub(crate) fn check_result<T>(shape: &Shape, input_bytes: usize) -> Result<()> {
     check_ndarray_shape(shape)?;
     guard::<T>("the dense result", shape.wide_size(), default_limit(input_bytes), "compute in chunks")
@@ -85,8 +85,7 @@ pub(crate) fn dense_array<T>(shape: &Shape, items: Vec<T>) -> ArrayD<T> {
     ArrayD::from_shape_vec(IxDyn(shape), items).expect("the number of items is the number of positions")
 }
 
-/// Returns the number of bytes that an array spans in memory. A broadcast array spans only the elements that it
-/// repeats.
+/// Returns the number of bytes that an array occupies in memory. The repeated elements of a broadcast array count once.
 pub(crate) fn dense_bytes<S: RawData, D: Dimension>(array: &ArrayBase<S, D>) -> usize {
     if array.is_empty() {
         return 0;
@@ -98,7 +97,7 @@ pub(crate) fn dense_bytes<S: RawData, D: Dimension>(array: &ArrayBase<S, D>) -> 
     axes.fold(1, reach).saturating_mul(size_of::<S::Elem>())
 }
 
-/// Returns a view with one element on each of `axes` that repeats its elements.
+/// Returns a view in which each of `axes` has length 1 if its elements are repeated.
 pub(crate) fn once_on_each<T, D: Dimension>(
     mut view: ArrayView<'_, T, D>,
     axes: impl IntoIterator<Item = usize>,
@@ -114,7 +113,7 @@ pub(crate) fn once_on_each<T, D: Dimension>(
 /// Returns the number of elements of `dense` that differ from `fill`; repeated elements of a broadcast array are read
 /// once.
 ///
-/// Rejects entries, each with its value and `index_bytes`, that are out of proportion to the array.
+/// Returns an error if the entries need far more memory than the array. An entry needs its value and `index_bytes`.
 fn count_stored<S, D>(dense: &ArrayBase<S, D>, fill: S::Elem, index_bytes: usize) -> Result<usize>
 where
     S: Data<Elem: Element>,
@@ -179,12 +178,12 @@ impl<T: Element> Tensor<CooPattern<u32>, T> {
     ///
     /// Elements that are the same as `fill` are not stored.
     ///
-    /// *The same* distinguishes `-0.0` from `0.0` and treats a NaN as a NaN. So converting back restores every bit,
-    /// except for the payload of NaNs.
+    /// The comparison distinguishes `-0.0` from `0.0`, and treats all NaNs as the same value. Converting back therefore
+    /// restores every bit, except for the payload of NaNs.
     ///
     /// # Errors
     ///
-    /// - `AxisTooLong`: an axis does not fit `u32`;
+    /// - `AxisTooLong`: an axis is too long for `u32`;
     /// - `TooLarge`: the entries need more memory than the larger of 1 GiB and 16 times the memory of the array. This
     ///   can happen for a broadcast view;
     /// - `OutOfMemory`: allocation fails.
@@ -215,7 +214,7 @@ impl<T: Element> Tensor<CooPattern<u32>, T> {
 impl<T: Element, I: Index> Tensor<CooPattern<I>, T> {
     /// Converts a dense array to coordinate format with coordinates of type `I`.
     ///
-    /// It is [`from_dense`](Tensor::from_dense) for any index type.
+    /// Like [`from_dense`](Tensor::from_dense), for any index type.
     ///
     /// # Errors
     ///
@@ -238,9 +237,10 @@ impl<T: Element> Tensor<CsrPattern<u32>, T> {
     ///
     /// # Errors
     ///
-    /// - `AxisTooLong`: an axis does not fit `u32`;
+    /// - `AxisTooLong`: an axis is too long for `u32`;
     /// - `TooLarge`: the entries or the offsets need more memory than the larger of 1 GiB and 16 times the memory of
-    ///   the array. For the entries this can happen for a broadcast view, for the offsets in an array without columns;
+    ///   the array. The entries can exceed this limit for a broadcast view, and the offsets for an array without
+    ///   columns;
     /// - `OutOfMemory`: allocation fails.
     #[doc(alias = "from_numpy")]
     #[doc(alias = "to_sparse")]
@@ -256,7 +256,7 @@ impl<T: Element> Tensor<CsrPattern<u32>, T> {
 impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
     /// Converts a dense array to compressed format with columns of type `I`.
     ///
-    /// It is [`from_dense`](Tensor::from_dense) for any index type.
+    /// Like [`from_dense`](Tensor::from_dense), for any index type.
     ///
     /// # Errors
     ///
@@ -329,8 +329,8 @@ mod tests {
         );
     }
 
-    /// The limit is compared with the exact number of entries. Memory reserved ahead of the count would exceed the
-    /// limit too early.
+    /// The limit must be compared with the exact number of entries. Memory that is reserved before the entries are
+    /// counted would exceed the limit too early.
     #[test]
     fn entries_are_counted_and_not_guessed() {
         let array = Array2::<u8>::from_elem((4, 250), 1);

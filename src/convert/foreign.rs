@@ -1,4 +1,4 @@
-//! Coordinates and offsets of other libraries, checked.
+//! Checked conversion of coordinates and offsets of other libraries.
 
 use num_traits::ToPrimitive;
 
@@ -6,7 +6,8 @@ use crate::base::alloc;
 use crate::base::error::{Error, Result};
 use crate::base::index::Index;
 
-/// Converts integers of another library to the coordinates of one axis and checks each; the axis fits `I`.
+/// Converts integers of another library to the coordinates of one axis, and checks each of them. The length of the axis
+/// must fit in `I`.
 pub(super) fn foreign_coords<J: Copy + ToPrimitive, I: Index>(
     coords: &[J],
     axis: usize,

@@ -58,17 +58,17 @@ impl<T: Element, I: Index> Tensor<CooPattern<I>, T> {
     ///
     /// The new shape must have the same number of positions.
     ///
-    /// Unchanged axes share their coordinate arrays, so adding or removing an axis of length 1 copies no coordinates.
-    /// The number of positions may exceed every integer type.
+    /// Unchanged axes share their coordinate arrays, so adding or removing an axis of length 1 does not copy
+    /// coordinates. The number of positions may exceed every integer type.
     ///
     /// # Errors
     ///
     /// - `ReshapeSize`: the numbers of positions differ;
-    /// - `AxisTooLong`: an axis of the new shape does not fit `I`.
+    /// - `AxisTooLong`: an axis of the new shape is too long for `I`.
     ///
     /// # Complexity
     ///
-    /// O(nnz · rank); nothing is sorted.
+    /// O(nnz · rank), without sorting.
     ///
     /// # Examples
     ///
@@ -347,9 +347,9 @@ impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
         self.reshape_with_limit(shape, default_limit(self.stored_bytes()))
     }
 
-    /// Returns the same entries under another shape, with your own limit in bytes.
+    /// Returns the same entries under another shape, with a memory limit in bytes.
     ///
-    /// It is [`reshape`](Tensor::reshape) with another limit for the new lanes.
+    /// Like [`reshape`](Tensor::reshape), with another limit for the new lanes.
     ///
     /// # Errors
     ///

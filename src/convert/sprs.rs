@@ -1,8 +1,8 @@
 //! Conversions to and from the matrices of the crate `sprs`. `TriMatI` is like [`Triplets`]; `CsMatI` by rows is like
 //! [`CsrTensor`].
 //!
-//! Input is checked as in any other constructor; sprs checks the output once more. Matrices have two axes and an
-//! implicit zero, so a tensor of another rank or with another fill is rejected.
+//! Input is checked as in any other constructor. sprs checks the output again. Matrices have two axes and an implicit
+//! zero, so a tensor of another rank or with another fill is rejected.
 
 use std::any::Any;
 use std::ops::Deref;
@@ -72,7 +72,7 @@ where
     CsrPattern::new(shape, proper_offsets(offsets)?, indices)
 }
 
-/// Returns the number of rows and columns of a tensor that sprs can hold.
+/// Returns the number of rows and columns of a tensor; rejects a tensor that sprs cannot represent.
 fn matrix_shape<T: Element>(shape: &Shape, fill: T) -> Result<(usize, usize)> {
     let &[rows, columns] = &**shape else {
         return Err(Error::RankMismatch { what: TARGET, expected: 2, found: shape.rank() });
@@ -83,12 +83,12 @@ fn matrix_shape<T: Element>(shape: &Shape, fill: T) -> Result<(usize, usize)> {
     Err(Error::FillNotZero { fill: fill.to_number().to_string(), target: TARGET })
 }
 
-/// Converts the sprs error for a valid matrix: the length of an axis does not fit the index type.
+/// Converts the only sprs error for a valid matrix: the length of an axis does not fit in the index type.
 fn rejection(error: sprs::errors::StructureError) -> Error {
     Error::NotRepresentable { format: TARGET, what: error.to_string(), instead: "use a wider index type" }
 }
 
-/// Converts the error of a transposition for a caller that sets no limit.
+/// Converts the error of a transposition, for a caller that does not set a limit.
 fn many_columns(error: Error, instead: &'static str) -> Error {
     match error {
         Error::TooLarge { bytes, limit, .. } => {
@@ -114,12 +114,12 @@ impl<T: Element, I: Index> Triplets<T, I> {
     ///
     /// Repetitions are kept.
     ///
-    /// For another index type, use `Triplets::try_from(&matrix)`. sprs returns its arrays only by reference, so they
-    /// are copied.
+    /// For another index type, use `Triplets::try_from(&matrix)`. sprs returns its arrays only by reference, so the
+    /// arrays are copied.
     ///
     /// # Errors
     ///
-    /// `AxisTooLong`: an axis does not fit the index type.
+    /// `AxisTooLong`: an axis is too long for the index type.
     ///
     /// # Examples
     ///
@@ -175,11 +175,12 @@ fn axes<I>(coords: Vec<Vec<I>>) -> Result<[Vec<I>; 2]> {
 impl<T: Element, I: Index> Tensor<CooPattern<I>, T> {
     /// Converts a sprs matrix of triplets to a tensor; `duplicates` merges repetitions.
     ///
-    /// sprs itself sums repetitions. `CooTensor::try_from(&matrix)` sums them as well, and accepts other index types.
+    /// sprs itself sums repetitions. `CooTensor::try_from(&matrix)` also sums repetitions, and accepts other index
+    /// types.
     ///
     /// # Errors
     ///
-    /// `AxisTooLong`: an axis does not fit the index type; and the errors of [`Triplets::coalesce`].
+    /// `AxisTooLong`: an axis is too long for the index type; and the errors of [`Triplets::coalesce`].
     ///
     /// # Examples
     ///
@@ -235,7 +236,7 @@ impl<T: Element, I: Index> Tensor<CooPattern<I>, T> {
     ///
     /// `RankMismatch`: the rank is not 2; `FillNotZero`: the fill is not zero; `TooLarge`: the offsets of the columns
     /// need more than the larger of 1 GiB and 16 times this tensor's bytes; `NotRepresentable`: the length of an axis
-    /// does not fit the index type (an axis of lacuna may be longer by one).
+    /// does not fit in the index type (the maximum length in lacuna is larger by 1).
     ///
     /// ```
     /// use lacuna::CooTensor;
@@ -263,15 +264,15 @@ impl<T: Element, I: Index> Tensor<CooPattern<I>, T> {
 impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
     /// Converts a sprs matrix to a tensor; it is stored by rows or by columns.
     ///
-    /// If the matrix is stored by rows, columns and values are moved. The offsets are moved as well if they are
+    /// If the matrix is stored by rows, columns and values are moved. The offsets are also moved if their type is
     /// `usize`, as in `CsMatI<T, u32, usize>` and `CsMat<T>`. For another index type, use
     /// `CsrTensor::try_from(matrix)`; for a view, use `CsrTensor::try_from(&view)`.
     ///
     /// # Errors
     ///
-    /// `AxisTooLong`: an axis does not fit the index type; `TooLarge`: the rows of a matrix stored by columns need more
-    /// than the larger of 1 GiB and 16 times its bytes; and the errors of [`CsrPattern::new`], for a matrix that was
-    /// constructed unchecked.
+    /// `AxisTooLong`: an axis is too long for the index type; `TooLarge`: the rows of a matrix stored by columns need
+    /// more than the larger of 1 GiB and 16 times the bytes of the matrix; and the errors of [`CsrPattern::new`], for a
+    /// matrix that was constructed unchecked.
     ///
     /// # Examples
     ///
@@ -297,12 +298,12 @@ impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
     ///
     /// The view borrows the arrays of this tensor.
     ///
-    /// `x.as_sprs()?.to_owned()` copies them. sprs checks its input, so the call takes O(nnz + rows).
+    /// `x.as_sprs()?.to_owned()` copies the arrays. sprs checks its input, so the call takes O(nnz + rows).
     ///
     /// # Errors
     ///
     /// `RankMismatch`: the rank is not 2; `FillNotZero`: the fill is not zero; `NotRepresentable`: the length of the
-    /// last axis does not fit the index type (an axis of lacuna may be longer by one).
+    /// last axis does not fit in the index type (the maximum length in lacuna is larger by 1).
     ///
     /// ```
     /// use lacuna::CsrTensor;

@@ -37,7 +37,7 @@ use crate::tensor::number_in;
 #[derive(Clone)]
 pub struct AnyArray {
     pub(crate) elements: AnyElements,
-    /// The lengths of the array that this is a chunk of, within a step that is computed in chunks. Operations
+    /// The lengths of the entire array, if this array is a chunk within a step that is computed in chunks. Operations
     /// that depend on the shapes of entire operands use these lengths.
     whole: Option<Shape>,
 }
@@ -110,7 +110,7 @@ impl AnyArray {
         AnyArray { whole, ..self.clone() }
     }
 
-    /// Returns the lengths of the array that this is a chunk of, if it is a chunk.
+    /// Returns the lengths of the entire array, if this array is a chunk.
     pub(crate) fn whole(&self) -> Option<&Shape> {
         self.whole.as_ref()
     }
@@ -136,7 +136,7 @@ impl AnyArray {
     ///
     /// # Errors
     ///
-    /// - `Cast`: an element does not fit the type;
+    /// - `Cast`: an element cannot be converted to the type;
     /// - `NotRepresentable`: the type needs the feature `half`.
     pub fn cast(&self, dtype: DType) -> Result<Self> {
         fn to<U: Element>(x: &AnyArray) -> Result<AnyArray> {

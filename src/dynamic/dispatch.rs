@@ -1,8 +1,8 @@
 //! Macros that run generic code on dynamically typed tensors: a `match` with an arm per element type.
 
-/// The types that the macros name.
+/// The types that the expanded macros name.
 ///
-/// A crate that uses the macros need not depend on the crates of these types.
+/// A crate that uses the macros therefore does not need to depend on the crates of these types.
 #[doc(hidden)]
 pub mod types {
     #[cfg(feature = "half")]

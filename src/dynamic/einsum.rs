@@ -1,7 +1,7 @@
 //! Einsum, related products and softmax of dynamically typed tensors.
 //!
-//! Einsum runs on floats and complex numbers in their own type, because each step is rounded. Narrow integers run in 64
-//! bits. Softmax runs in `f64`, as for static types.
+//! Einsum runs on floats and complex numbers in their own type, because each step is rounded. Integers with fewer bits
+//! run in 64 bits. Softmax runs in `f64`, as for static types.
 
 use super::routes::{in_type, on_upstream};
 use super::select::all_of;
@@ -22,7 +22,7 @@ pub(super) fn of_type<'a, T: Element>(operands: &[AnyOperand<'a>]) -> Result<Vec
     operands.iter().map(|&operand| brought_operand(widened(operand)?, format)).collect()
 }
 
-/// Returns the operands. If an operand is a stored view, all tensors become stored views.
+/// Returns the operands. If one operand is a stored view, all tensors become stored views.
 pub(super) fn of_one_view<'a>(operands: &[AnyOperand<'a>]) -> Vec<AnyOperand<'a>> {
     let is_stored = operands.iter().any(|operand| operand.is_stored());
     operands.iter().map(|&operand| if is_stored { operand.stored() } else { operand }).collect()
@@ -77,8 +77,8 @@ impl<'a> AnyOperand<'a> {
     }
 }
 
-/// Returns an operand whose format is the format of the result: a tensor in coordinates, if there is one. Rejects
-/// operands of different element types.
+/// Returns an operand with the format of the result: a tensor in coordinate format, if there is one. Rejects operands
+/// of different element types.
 pub(super) fn shown<'a>(operation: &'static str, operands: &[AnyOperand<'a>]) -> Result<AnyOperand<'a>> {
     check_types(operation, operands)?;
     let format = common_format(operands);
@@ -318,7 +318,7 @@ on_operands! {
 enum PairProduct<'a> {
     /// All pairs of elements.
     Of(Pairs),
-    /// Sums over the axes of the left and of the right operand.
+    /// Sums of products over these axes of the left and of the right operand.
     Dots(&'a [isize], &'a [isize]),
 }
 

@@ -20,7 +20,7 @@ use crate::ops::op;
 use crate::pattern::AnyPattern;
 use crate::tensor::Tensor;
 
-/// Rejects a nonzero fill. `target` does not hold unstored positions.
+/// Rejects a nonzero fill. `target` is a format without a fill.
 fn check_zero(x: &AnyTensor, target: &'static str) -> Result<()> {
     match dispatch!(x, x => x.fill().is_truthy()) {
         true => Err(Error::FillNotZero { fill: x.fill().to_string(), target }),
@@ -41,7 +41,8 @@ fn marks(operation: &'static str, x: &Erased<bool>, mask: AnyOperand<'_>) -> Res
     Ok(Tensor::from_valid(x.pattern().clone(), marks, false))
 }
 
-/// Returns the values of entries, given the number of each entry. Numbers beyond the old entries denote new entries.
+/// Returns the values of entries, given the number of each entry. Numbers after the numbers of the old entries denote
+/// new entries.
 fn numbered<T: Element>(x: &Erased<T>, ids: &Erased<u64>, new: &[Number]) -> Result<Erased<T>> {
     let value = |&id: &u64| match x.values().get(id as usize) {
         Some(&old) => old,

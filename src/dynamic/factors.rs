@@ -1,5 +1,5 @@
 //! Products of a dynamically typed tensor with dense factors. A factor that is a tensor is converted to an array. If
-//! the operation on static types returns an array, the result is an array here too.
+//! the operation on static types returns an array, the result is an array.
 
 use ndarray::{Array, ArrayD, Dimension};
 

@@ -1,7 +1,7 @@
 //! Elementwise functions of dynamically typed tensors, and their gradients.
 //!
 //! Floats run as `f64` and are rounded once, as for static types. Integers run in 64 bits; a result that does not fit
-//! the type is an overflow.
+//! in the type returns an overflow error.
 
 use super::routes::in_type;
 use super::view::{in_format, on_operands};
@@ -27,7 +27,7 @@ impl AnyOperand<'_> {
         }
     }
 
-    /// Returns a result in the type of the operand. An integer that does not fit the type is an overflow.
+    /// Returns a result in the type of the operand. An integer that does not fit in the type returns an overflow error.
     #[inline]
     fn computed<T: RunType>(self, op: &OpSpec, result: Result<ErasedResult<T>>) -> Result<AnyValue> {
         self.narrowed(result.map_err(|error| self.of_type(error)), OverflowRule::Overflows(op.name))
@@ -57,9 +57,9 @@ impl AnyOperand<'_> {
     }
 }
 
-/// Defines the methods of the functions in the table and of their gradients. The row lists the kinds of element types,
-/// which are widened. A predicate has one result for all integers, so the integers become zeros. The family `bits` is
-/// defined below.
+/// Defines the methods of the functions in the table and of their gradients. Each row lists the supported kinds of
+/// element types; elements are converted to the widest type of their kind. A predicate has the same result for all
+/// integers, so integers are replaced by zeros. The family `bits` is defined below.
 macro_rules! functions {
     (tests { $($tests:tt)* } numbers { $($numbers:tt)* } bits { $($bits:tt)* } parts { $($parts:tt)* }
      floats { $($floats:tt)* }) => {
@@ -115,7 +115,7 @@ on_operands! {
             DType::Bool => self.computed(&op::not, ops::not(&widened::<bool>(self)?)),
             DType::UInt64 => self.computed(&op::not, ops::not(&widened::<u64>(self)?)),
             dtype if is_integer(dtype) => {
-                // All ones of an unsigned type are not -1 in a wider type.
+                // In an unsigned type, the number with all bits set is not -1 in a wider type.
                 let (min, max) = bounds(dtype);
                 let mirror = |value: i64| (min + max) as i64 - value;
                 let is_stored = self.is_stored();
@@ -264,7 +264,7 @@ pub(super) fn in_type_of(dtype: DType, number: Number) -> Result<Number> {
     }, else => Ok(number))
 }
 
-/// Returns a number in a type that is known to hold it.
+/// Returns a number in a type in which it is known to fit.
 pub(super) fn wide<T: Element>(number: Number) -> T {
     T::from_number(number).unwrap_or(T::ZERO)
 }

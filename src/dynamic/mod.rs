@@ -109,7 +109,7 @@ use any_of_type;
 
 crate::__with_dtypes! {
     (any_of_type)
-    /// A tensor with dynamically typed format and elements, such as a file has.
+    /// A tensor with dynamically typed format and elements, such as a tensor from a file.
     ///
     /// [`dispatch!`](crate::dispatch!) runs generic code on the tensor. `==` compares under the rules of
     /// [`Tensor`].
@@ -186,7 +186,7 @@ impl AnyTensor {
     ///
     /// # Errors
     ///
-    /// - `Cast`: a value or the fill does not fit the type;
+    /// - `Cast`: a value or the fill cannot be converted to the type;
     /// - `NotRepresentable`: the type needs the feature `half`.
     pub fn cast(self, dtype: DType) -> Result<Self> {
         if self.dtype() == dtype {
@@ -218,8 +218,8 @@ impl AnyTensor {
     ///
     /// # Errors
     ///
-    /// - `Cast`: a value or the fill does not fit `T`;
-    /// - `AxisTooLong`: an axis does not fit `I`.
+    /// - `Cast`: a value or the fill cannot be converted to `T`;
+    /// - `AxisTooLong`: an axis is too long for `I`.
     ///
     /// ```
     /// use lacuna::CooTensor;
@@ -246,9 +246,9 @@ impl AnyTensor {
         dispatch!(tensor, x => Tensor::from_erased(retyped::<Erased<T>>(&mut Some(x))))
     }
 
-    /// Returns whether types and tensors are the same, like [`Tensor::same_as`].
+    /// Returns whether two tensors have the same types, entries and fill.
     ///
-    /// Formats and element types must be equal.
+    /// Formats and element types must be equal. Values are compared like in [`Tensor::same_as`].
     pub fn same_as(&self, other: &Self) -> bool {
         fn same<T: Element>(a: &Erased<T>, b: &dyn Any) -> bool {
             b.downcast_ref::<Erased<T>>().is_some_and(|b| a.same_as(b))

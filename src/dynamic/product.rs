@@ -118,7 +118,7 @@ on_operands! {
     }
 }
 
-/// A product over a semiring, with a mask that is a complement if the flag is set.
+/// A product over a semiring, with a mask. If the flag is set, the complement of the mask is used.
 struct ProductRequest<'a> {
     view: AnyOperand<'a>,
     operands: &'a [AnyOperand<'a>; 2],
@@ -127,7 +127,7 @@ struct ProductRequest<'a> {
 }
 
 impl ProductRequest<'_> {
-    /// Runs the product on elements of one type, which holds the elements of both operands.
+    /// Runs the product on elements of one type, to which the elements of both operands are converted.
     #[inline]
     fn run<T: Ring + RunType>(&self, order: Option<ElementOrder<T>>) -> Result<AnyValue> {
         let (view, all) = (self.view, of_type::<T>(self.operands)?);

@@ -1,10 +1,10 @@
 //! Reductions of dynamically typed tensors, and their gradients.
 //!
-//! Predicates on truth run on `bool`. Reductions that only need an order run in the widest type of a kind. Sums and
-//! medians of floats run in the type of the floats, because their rounding depends on the type. Gradients that read no
-//! values run on zeros.
+//! Reductions that only test whether elements are nonzero run on `bool`. Reductions that only need an order run in the
+//! widest type of a kind. Sums and medians of floats run in the type of the floats, because their rounding depends on
+//! the type. Gradients that do not read values run on zeros.
 //!
-//! All functions are generic or `inline`. A program that does not use them compiles none of them.
+//! All functions are generic or `inline`, so a program compiles only the functions that it uses.
 
 use ndarray::ArrayD;
 

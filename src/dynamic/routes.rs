@@ -1,8 +1,8 @@
 //! Routes: the types in which operations on dynamically typed operands run.
 //!
-//! A route is a word in the row of a reduction. The same routes serve an operand in memory and an operand that arrives
-//! in chunks. Both have the methods `view`, which returns the operand with its element type, and `read`, which converts
-//! the elements and runs a reduction.
+//! A route is named in the row of a reduction in the table of operations. The same routes serve an operand in memory
+//! and an operand that arrives in chunks. Both kinds of operands have two methods: `view` returns the operand with its
+//! element type, and `read` converts the elements and runs a reduction.
 
 use super::AnyOperand;
 use super::widen::{truth, widened};
@@ -18,7 +18,7 @@ pub(super) fn wide<T: Element>(x: AnyOperand<'_>) -> Result<ErasedOperand<'_, T>
     widened(x)
 }
 
-/// Converts an operand to whether each value is nonzero.
+/// Converts each value of an operand to whether it is nonzero.
 pub(super) fn truths(x: AnyOperand<'_>) -> Result<ErasedOperand<'_, bool>> {
     truth(x)
 }
@@ -40,12 +40,13 @@ impl<'a> AnyOperand<'a> {
     }
 }
 
-/// Runs code with the type in which an operation runs on elements of the type `$dtype`. Each word adds element types:
+/// Runs code with the type in which an operation runs on elements of the type `$dtype`. Each listed name adds element
+/// types:
 ///
 /// - `Truth`, `Signed`, `Unsigned`, `Float` and `Complex`: a kind, in its widest type;
 /// - `OwnFloat`, `OwnComplex`: a kind, in the type itself;
 /// - `Sum`: the integers and `bool`, in the type of their sums;
-/// - `Product`: all types, in the type of their products, which is wider only for integers;
+/// - `Product`: all types, in the type of their products; this type is wider only for integers;
 /// - `Any`: all types, in the type itself.
 ///
 /// Other element types run the `else` branch.

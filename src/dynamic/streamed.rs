@@ -55,14 +55,14 @@ impl StreamOptions {
 pub(crate) struct StreamInput<'a> {
     /// The pattern. If the entries arrive in any order, the pattern has only the first entry.
     pub(crate) pattern: &'a AnyPattern,
-    /// A tensor without entries, which has the fill, or an array without elements.
+    /// A tensor with the fill and without entries, or an array without elements.
     pub(crate) none: &'a AnyValue,
     pub(crate) parts: &'a Parts<'a>,
-    /// True if the chunks arrive in any order, and any range means all entries.
+    /// True if the chunks arrive in any order. In this case every range means all entries.
     pub(crate) is_streamed: bool,
     /// The largest number of bytes for the accumulators of all output elements.
     pub(crate) max_bytes: usize,
-    /// The picoseconds that one element takes to compute.
+    /// The time to compute one element, in picoseconds.
     pub(crate) picoseconds: usize,
 }
 

@@ -20,8 +20,8 @@ use crate::tensor::Tensor;
 ///
 /// let x = CooTensor::new([4], vec![vec![1, 2]], vec![3i8, 5], 0)?;
 /// let any = AnyTensor::from(x);
-/// assert_eq!(any.nanmedian(0)?.into_coo::<f64, u64>()?.values(), [1.5]); // of 0, 3, 5, 0
-/// assert_eq!(any.stored().nanmedian(0)?.into_coo::<f64, u64>()?.values(), [4.0]); // of 3, 5
+/// assert_eq!(any.nanmedian(0)?.into_coo::<f64, u64>()?.values(), [1.5]); // the median of 0, 3, 5, 0
+/// assert_eq!(any.stored().nanmedian(0)?.into_coo::<f64, u64>()?.values(), [4.0]); // the median of 3, 5
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy)]
@@ -204,7 +204,7 @@ impl<'a> AnyOperand<'a> {
         }
     }
 
-    /// Returns the tensor, for an operation without a form for arrays.
+    /// Returns the tensor, for an operation that does not support arrays.
     pub(crate) fn sparse(self, operation: &'static str) -> Result<&'a AnyTensor> {
         let why = || "requires a tensor, found an array; convert it with from_dense(x)".into();
         self.tensor().ok_or_else(|| Error::Argument { operation, why: why() })
@@ -243,7 +243,7 @@ impl<'a> AnyOperand<'a> {
     }
 }
 
-/// Returns the tensor in a format. Rejects offsets that are out of proportion to the bytes of the input.
+/// Returns the tensor in a format. Rejects offsets that need far more bytes than the input.
 pub(super) fn in_format<U: Element>(x: &Erased<U>, format: Format, input_bytes: usize) -> Result<AnyTensor> {
     let pattern = x.pattern().in_format(format, default_limit(input_bytes))?;
     Ok(Tensor::from_shared(pattern, x.shared_values().clone(), x.fill()).into())

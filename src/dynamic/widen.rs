@@ -63,7 +63,7 @@ impl RunType for Complex<f64> {
     }
 }
 
-/// Returns the operand in a type that holds all its values. If the operand has this type already, nothing is copied.
+/// Returns the operand in a type in which all its values fit. If the operand already has this type, it is not copied.
 pub(super) fn widened<'a, U: Element>(x: impl Into<AnyOperand<'a>>) -> Result<ErasedOperand<'a, U>> {
     let array = match x.into() {
         AnyOperand::Tensor(x) => return Ok(widened_tensor(x)?.into()),
@@ -82,7 +82,7 @@ pub(super) fn widened<'a, U: Element>(x: impl Into<AnyOperand<'a>>) -> Result<Er
     Ok(ErasedOperand::Array(DenseOperand { array, whole }))
 }
 
-/// Returns the tensor in a type that holds all its values. If the tensor has this type already, nothing is copied.
+/// Returns the tensor in a type in which all its values fit. If the tensor already has this type, it is not copied.
 pub(super) fn widened_tensor<U: Element>(x: &AnyTensor) -> Result<Erased<U>> {
     fn of<T: Element, U: Element>(x: &Erased<T>) -> Result<Erased<U>> {
         if T::DTYPE == U::DTYPE {
@@ -94,7 +94,7 @@ pub(super) fn widened_tensor<U: Element>(x: &AnyTensor) -> Result<Erased<U>> {
     dispatch!(x, x => of(x))
 }
 
-/// Returns the value in a type that holds it.
+/// Returns the value in a type in which it fits.
 fn wider<T: Element, U: Element>(value: T) -> U {
     let number = value.to_number();
     // A NaN keeps its bits, because a stored view may only move the NaN.
@@ -130,15 +130,16 @@ pub(super) fn rounded<G: Float>(x: ErasedResult<f64>, of_nan: fn(f64) -> G) -> R
     })
 }
 
-/// The treatment of an integer that a narrower type cannot hold.
+/// The treatment of an integer that does not fit in a narrower type.
 #[derive(Clone, Copy)]
 pub(super) enum OverflowRule {
-    /// An overflow of the named operation, which checks the entries before the fill.
+    /// Returns an overflow error of the named operation. The entries are checked before the fill.
     Overflows(&'static str),
-    /// An overflow of the named operation, which checks the fill before the entries, as binary operations do.
+    /// Returns an overflow error of the named operation. The fill is checked before the entries, as in binary
+    /// operations.
     OverflowsOfTwo(&'static str),
-    /// The smallest or largest integer of the narrower type. The integer is the identity of `min` or `max` in the wider
-    /// type.
+    /// Returns the smallest or largest integer of the narrower type. The wider integer is the identity of `min` or
+    /// `max`.
     Saturates,
 }
 
@@ -158,7 +159,7 @@ pub(super) fn narrowed<T: Element>(x: &ErasedResult<i64>, overflow_rule: Overflo
     };
     let pattern = x.pattern();
     let fill = || match narrow(x.fill(), &|| None) {
-        // No position holds the fill.
+        // No position has the fill.
         Err(_) if pattern.shape().wide_size() <= pattern.nnz() as u128 => Ok(T::ZERO),
         fill => fill,
     };

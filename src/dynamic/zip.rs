@@ -1,9 +1,9 @@
 //! Binary operations of dynamically typed operands, and their gradients.
 //!
 //! The operations run on the widest type of a kind, with one driver per kind. For `+ - * / %` on floats, the result in
-//! `f64` is rounded again to the narrower type. This equals the result in the narrower type, which has less than half
-//! of the bits. Integers that do not fit are an overflow. Complex numbers run in their own type, because their products
-//! are rounded more than once.
+//! `f64` is rounded again to the narrower type. The result equals the result in the narrower type, because this type
+//! has less than half of the bits. Integers that do not fit in the narrower type return an overflow error. Complex
+//! numbers run in their own type, because their products are rounded more than once.
 
 use super::map::{in_type_of, wide};
 use super::routes::{in_type, on_upstream};
@@ -26,8 +26,8 @@ use crate::tensor::erased::SparseCow;
 ///
 /// The operand is a tensor of the same element type, its stored entries, or a number.
 ///
-/// A number is rounded to the element type of the tensor, as a literal is. A number that is not a value of the type is
-/// an error.
+/// A number is rounded to the element type of the tensor, like a literal. If the number is not a value of the type, the
+/// operation returns an error.
 ///
 /// # Examples
 ///
@@ -38,14 +38,14 @@ use crate::tensor::erased::SparseCow;
 /// let x = AnyTensor::from(CooTensor::new([3], vec![vec![1]], vec![7u8], 0)?);
 /// let twice = x.add(&x)?;
 /// assert_eq!(twice, x.mul(Number::Integer(2))?);
-/// assert!(x.sub(Right::from(&twice)).is_err()); // 7 - 14 is no u8
+/// assert!(x.sub(Right::from(&twice)).is_err()); // 7 - 14 is not a u8
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy)]
 pub enum Right<'a> {
     /// All positions of a tensor.
     Tensor(&'a AnyTensor),
-    /// The stored entries of a tensor. Then only the stored entries of the left operand count too.
+    /// The stored entries of a tensor. The operation then also uses only the stored entries of the left operand.
     Stored(AnyStored<'a>),
     /// A number.
     Number(Number),
@@ -305,8 +305,8 @@ impl PairGradients for MatmulGradients {
     }
 }
 
-/// Returns the gradients of both operands. If one operand is a stored view, both operands become stored views. They are
-/// computed in the type of the floats, because a quotient is rounded more than once.
+/// Returns the gradients of both operands. If one operand is a stored view, both operands become stored views. The
+/// gradients are computed in the type of the floats, because a quotient is rounded more than once.
 fn pair_gradients<G: PairGradients>(
     operation: &'static str,
     left: AnyOperand<'_>,

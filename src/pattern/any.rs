@@ -121,9 +121,10 @@ impl AnyPattern {
         AnyPattern { entries: Arc::new(PatternEntries { shape, nnz, width, arrays }), memo: None, part_of: None }
     }
 
-    /// Returns a pattern in `format` from the coordinates of `nnz` entries in row-major order.
+    /// Returns a pattern in `format`, from the coordinates of `nnz` entries in row-major order.
     ///
-    /// `limit` bounds the offsets of lanes. Coordinates become wider if an axis is too long for their width.
+    /// `limit` is the maximum number of bytes for the offsets of lanes. Coordinates become wider if an axis is too long
+    /// for their width.
     pub(crate) fn from_coords(
         format: Format,
         shape: Shape,
@@ -198,7 +199,7 @@ impl AnyPattern {
         self.entries.nnz
     }
 
-    /// Returns the coordinate arrays of a coordinate pattern, or the columns of a compressed one.
+    /// Returns the coordinate arrays of a coordinate pattern, or the columns of a compressed pattern.
     pub(crate) fn arrays(&self) -> &[AxisCoords] {
         match &self.entries.arrays {
             Arrays::Coo(coords) => coords,
@@ -240,7 +241,7 @@ impl AnyPattern {
         }
     }
 
-    /// Returns whether both patterns share their index arrays in memory, not only equal contents.
+    /// Returns whether both patterns share their index arrays in memory. Equal contents are not enough.
     pub(crate) fn shares_arrays_with(&self, other: &Self) -> bool {
         if Arc::ptr_eq(&self.entries, &other.entries) {
             return true;
@@ -313,8 +314,8 @@ impl AnyPattern {
         }
     }
 
-    /// Calls `visit` with the index and the coordinates of each entry of a range, in row-major order, until it returns
-    /// `false`.
+    /// Calls `visit` with the index and the coordinates of each entry of a range, in row-major order, until `visit`
+    /// returns `false`.
     ///
     /// Entries that do not exist are skipped.
     pub(crate) fn walk_range(&self, entries: Range<usize>, visit: &mut dyn FnMut(usize, &[usize]) -> bool) {
@@ -329,7 +330,7 @@ impl AnyPattern {
         }
     }
 
-    /// Writes the row-major positions of the entries from `start` on; the caller guarantees that they fit.
+    /// Writes the row-major positions of the entries from `start` on. The caller guarantees that they fit in `usize`.
     pub(crate) fn number(&self, start: usize, positions: &mut [usize]) {
         self.read();
         match &self.entries.arrays {
@@ -342,8 +343,8 @@ impl AnyPattern {
 
     /// Writes the row-major positions within some axes, for the entries from `start` on.
     ///
-    /// The axes are in increasing order and are treated as if they had the `lengths`. The caller guarantees that
-    /// positions fit.
+    /// The axes are in increasing order. `lengths` replace the lengths of these axes. The caller guarantees that
+    /// positions fit in `usize`.
     pub(crate) fn number_within(&self, axes: &[usize], lengths: &[usize], start: usize, positions: &mut [usize]) {
         self.read();
         match &self.entries.arrays {
@@ -378,7 +379,7 @@ fn walk<I: Index>(axes: &[&[I]], entries: Range<usize>, visit: &mut dyn FnMut(us
 
 /// Conversions, and patterns of selected entries.
 impl AnyPattern {
-    /// Returns the same entries in `format`, or an error for offsets above `limit` bytes.
+    /// Returns the same entries in `format`, or an error if the offsets need more than `limit` bytes.
     pub(crate) fn in_format(&self, format: Format, limit: u64) -> Result<Self> {
         match (self.format(), format) {
             (Format::Csr, Format::Coo) => self.to_coo(),
@@ -398,7 +399,7 @@ impl AnyPattern {
         Ok(Self::valid_coo(self.shape().clone(), self.nnz(), self.width(), coords).with_part_of(self.part_of.clone()))
     }
 
-    /// Returns the same pattern with coordinates of another width, which must hold all axes.
+    /// Returns the same pattern with coordinates of another width. The width must be large enough for all axes.
     ///
     /// Arrays are shared if the width does not change.
     pub(crate) fn in_width(&self, width: Width) -> Allocated<Self> {
@@ -435,12 +436,12 @@ impl AnyPattern {
         Self { memo, ..self }
     }
 
-    /// Returns the memo with the plans made for the pattern.
+    /// Returns the memo, which keeps the plans of the pattern.
     pub(crate) fn memo(&self) -> Option<&Arc<Memo>> {
         self.memo.as_ref()
     }
 
-    /// Returns the same pattern as a chunk of an entire tensor.
+    /// Returns the same pattern, marked as a chunk of an entire tensor.
     pub(crate) fn with_part_of(self, part_of: Option<Arc<PartOf>>) -> Self {
         Self { part_of, ..self }
     }

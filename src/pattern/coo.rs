@@ -20,11 +20,11 @@ use crate::pattern::validate;
 /// Every constructor checks these invariants:
 ///
 /// 1. the number of coordinate arrays is the rank, and each array has one coordinate per entry;
-/// 2. every axis fits the index type: its length minus one is at most `I::MAX`;
+/// 2. every axis fits in the index type: its length minus one is at most `I::MAX`;
 /// 3. every coordinate is below the length of its axis;
-/// 4. entries increase strictly in row-major order, so none is repeated. Rank 0 has at most one entry.
+/// 4. entries increase strictly in row-major order, so no position is repeated. Rank 0 has at most one entry.
 ///
-/// The arrays are immutable and shared, so a clone copies no array.
+/// The arrays are immutable and shared, so a clone does not copy arrays.
 #[must_use]
 #[derive(Clone)]
 pub struct CooPattern<I = u32> {
@@ -39,7 +39,7 @@ impl<I: Index> CooPattern<I> {
     /// # Errors
     ///
     /// - `LengthMismatch`: the number of arrays differs from the rank, or an array is not `nnz` long;
-    /// - `AxisTooLong`: an axis does not fit `I`;
+    /// - `AxisTooLong`: an axis is too long for `I`;
     /// - `IndexOutOfBounds`: a coordinate is not below the length of its axis;
     /// - `NotSorted`: the entries do not increase strictly in row-major order.
     ///
@@ -74,7 +74,7 @@ impl<I: Index> CooPattern<I> {
     ///
     /// # Errors
     ///
-    /// `AxisTooLong`: an axis does not fit `I`.
+    /// `AxisTooLong`: an axis is too long for `I`.
     pub fn empty(shape: impl Into<Shape>) -> Result<Self> {
         let shape = shape.into();
         check_axes::<I>(&shape)?;
@@ -119,7 +119,7 @@ impl<I: Index> CooPattern<I> {
     ///
     /// # Errors
     ///
-    /// `AxisTooLong`: an axis does not fit `J`.
+    /// `AxisTooLong`: an axis is too long for `J`.
     pub fn with_index<J: Index>(&self) -> Result<CooPattern<J>> {
         check_axes::<J>(self.any.shape())?;
         Ok(CooPattern::of(self.any.in_width(J::WIDTH)?.with_memo(None).with_part_of(None)))

@@ -14,7 +14,7 @@ use crate::kernels::lanes::accumulate;
 
 /// The pattern of a [`CsrTensor`](crate::CsrTensor): a shape, the offsets of its lanes, and columns.
 ///
-/// Lanes run along the last axis: lane `l` holds the entries `offsets[l]..offsets[l + 1]`. The lanes of a matrix are
+/// Lanes are along the last axis: lane `l` contains the entries `offsets[l]..offsets[l + 1]`. The lanes of a matrix are
 /// its rows. The lanes of a batch of matrices are the rows of all matrices, one after another. Rank 1 has one lane, and
 /// rank 0 has one lane with one column.
 ///
@@ -28,11 +28,11 @@ use crate::kernels::lanes::accumulate;
 ///
 /// 1. the number of offsets is the number of lanes plus one;
 /// 2. offsets start at 0, never decrease, and end at the number of entries;
-/// 3. every axis fits the index type;
-/// 4. every column is below the length of the last axis (1 on rank 0);
-/// 5. columns increase strictly within a lane, so none is repeated.
+/// 3. every axis fits in the index type;
+/// 4. every column is below the length of the last axis (1 for rank 0);
+/// 5. columns increase strictly within a lane, so no column is repeated.
 ///
-/// Both arrays are immutable and shared, so a clone copies no array.
+/// Both arrays are immutable and shared, so a clone does not copy arrays.
 #[must_use]
 #[derive(Clone)]
 pub struct CsrPattern<I = u32> {
@@ -47,7 +47,7 @@ impl<I: Index> CsrPattern<I> {
     /// # Errors
     ///
     /// - `LengthMismatch`: the number of offsets differs from the number of lanes plus one;
-    /// - `AxisTooLong`: an axis does not fit `I`;
+    /// - `AxisTooLong`: an axis is too long for `I`;
     /// - `OffsetsStart`, `OffsetsDecrease`, `OffsetsEnd`: the offsets do not increase from 0 to the number of columns;
     /// - `IndexOutOfBounds`: a column is not below the length of the last axis;
     /// - `NotSorted`: the columns of a lane do not increase strictly.
@@ -68,9 +68,10 @@ impl<I: Index> CsrPattern<I> {
         AnyPattern::csr(shape, offsets.into(), columns.into()).map(Self::of)
     }
 
-    /// Returns a pattern from the lane of each entry, in increasing order, and its column.
+    /// Returns a pattern from the lane and the column of each entry.
     ///
-    /// The caller guarantees the order. Offsets that need more than `limit` bytes are an error.
+    /// The caller guarantees that the entries are in row-major order. If the offsets need more than `limit` bytes, the
+    /// function returns an error.
     pub(crate) fn from_lane_of_each(
         shape: Shape,
         lanes: impl Iterator<Item = usize>,
@@ -93,18 +94,18 @@ impl<I: Index> CsrPattern<I> {
     ///
     /// # Errors
     ///
-    /// `AxisTooLong`: an axis does not fit `I`; `TooLarge`: the offsets of the lanes need more than 1 GiB.
+    /// `AxisTooLong`: an axis is too long for `I`; `TooLarge`: the offsets of the lanes need more than 1 GiB.
     pub fn empty(shape: impl Into<Shape>) -> Result<Self> {
         Self::empty_with_limit(shape, default_limit(0))
     }
 
-    /// Returns a pattern without entries, with your own limit in bytes.
+    /// Returns a pattern without entries, with a memory limit in bytes.
     ///
     /// The limit applies to the offsets.
     ///
     /// # Errors
     ///
-    /// `AxisTooLong`: an axis does not fit `I`; `TooLarge`: the offsets of the lanes need more than `limit` bytes.
+    /// `AxisTooLong`: an axis is too long for `I`; `TooLarge`: the offsets of the lanes need more than `limit` bytes.
     pub fn empty_with_limit(shape: impl Into<Shape>, limit: u64) -> Result<Self> {
         Self::from_lane_of_each(shape.into(), std::iter::empty(), Vec::new(), limit)
     }
@@ -125,7 +126,7 @@ impl<I: Index> CsrPattern<I> {
         self.offsets().len().saturating_sub(1)
     }
 
-    /// Returns the offsets of the lanes, one more than there are lanes.
+    /// Returns the offsets of the lanes: one per lane, and the end of the last lane.
     pub fn offsets(&self) -> &[usize] {
         self.any.lane_offsets().map_or(&[], |offsets| offsets)
     }
@@ -174,7 +175,7 @@ impl<I: Index> CsrPattern<I> {
     ///
     /// # Errors
     ///
-    /// `AxisTooLong`: an axis does not fit `J`.
+    /// `AxisTooLong`: an axis is too long for `J`.
     pub fn with_index<J: Index>(&self) -> Result<CsrPattern<J>> {
         check_axes::<J>(self.any.shape())?;
         Ok(CsrPattern::of(self.any.in_width(J::WIDTH)?.with_memo(None).with_part_of(None)))

@@ -10,7 +10,7 @@ use crate::base::shape::{Shape, ravel, saturating_product, step, unravel};
 use crate::kernels::coords::{AxisCoords, by_slices, of_width};
 use crate::kernels::lanes::{mark_starts, spread, spread_range};
 
-/// Returns the number of lanes of `shape` plus one.
+/// Returns the number of offsets: the number of lanes of `shape` plus one.
 pub(super) fn offset_count(shape: &Shape) -> u128 {
     saturating_product(shape.lane_axes()).saturating_add(1)
 }
@@ -54,7 +54,8 @@ pub(super) fn lane_coords(shape: &Shape, offsets: &[usize], width: Width, axis: 
     if offsets.last().is_none_or(|&nnz| nnz == 0) {
         return Ok(AxisCoords::empty(width));
     }
-    // Consecutive lanes share a coordinate; their number is the product of the axes after this one.
+    // Consecutive lanes share a coordinate. The number of these lanes is the product of the lengths of the later lane
+    // axes.
     let lane_axes = shape.lane_axes();
     let (length, inner) = (lane_axes[axis], lane_axes[axis + 1..].iter().product::<usize>());
     of_width!(width, I => {
@@ -74,7 +75,7 @@ fn lane_of(offsets: &[usize], entry: usize) -> usize {
     offsets.partition_point(|&offset| offset <= entry) - 1
 }
 
-/// Returns the index of the entry at `coords`, which have the rank of the shape.
+/// Returns the index of the entry at `coords`. The number of coordinates must be the rank of the shape.
 pub(super) fn find<I: Index>(shape: &Shape, offsets: &[usize], columns: &[I], coords: &[usize]) -> Option<usize> {
     if coords.iter().zip(shape.iter()).any(|(coord, length)| coord >= length) {
         return None;
@@ -141,7 +142,7 @@ pub(super) fn number_lanes_within(
 ) {
     let lane_axes = shape.lane_axes();
     let of_lanes = axes.len() - usize::from(axes.last().is_some_and(|&axis| axis + 1 == shape.rank()));
-    // For each axis of the lanes, the number of lanes that share a coordinate, and its length.
+    // For each axis of the lanes: the number of consecutive lanes that share a coordinate, and the length of the axis.
     let axis = |&axis: &usize| (lane_axes[axis + 1..].iter().product::<usize>(), lane_axes[axis]);
     let kept: Vec<(usize, usize)> = axes[..of_lanes].iter().map(axis).collect();
     if kept.is_empty() {

@@ -1,4 +1,4 @@
-//! Growing lists of coordinates, entry by entry, as wide as the values require.
+//! Lists of coordinates that grow entry by entry, and become wider if a coordinate requires it.
 
 #[cfg(feature = "parquet")]
 use std::ops::Range;
@@ -35,7 +35,7 @@ macro_rules! by_lists {
 }
 
 impl CoordLists {
-    /// Returns empty lists, which become wider on demand.
+    /// Returns empty lists. They become wider if a coordinate requires it.
     pub(crate) fn new(rank: usize, width: Width) -> Self {
         match width {
             Width::U32 => CoordLists::U32(vec![Vec::new(); rank]),
@@ -172,13 +172,13 @@ impl CoordLists {
         by_lists!(self, own => recycle::reserve_up_to(&mut own[axis], more, max_len))
     }
 
-    /// Returns the entries from `from` on, between the first and the last one inside the range on an axis.
+    /// Returns the entries from `from` on, from the first to the last entry that is inside the range on an axis.
     #[cfg(feature = "parquet")]
     pub(crate) fn inside(&self, axis: usize, from: usize, range: &Range<usize>) -> Range<usize> {
         by_lists!(self, own => inside(&own[axis][from..], range))
     }
 
-    /// Removes all other entries from `from` on, on one axis.
+    /// On one axis, removes all entries from `from` on, except the kept entries.
     #[cfg(feature = "parquet")]
     pub(crate) fn retain_range(&mut self, axis: usize, from: usize, kept: &Range<usize>) {
         by_lists!(self, own => {
@@ -189,7 +189,7 @@ impl CoordLists {
 
     /// Makes the coordinates of an axis relative to `range.start`, and returns whether all are inside the range.
     ///
-    /// Coordinates outside become larger than all coordinates inside.
+    /// Coordinates outside the range become larger than all coordinates inside the range.
     #[cfg(feature = "parquet")]
     pub(crate) fn count_from(&mut self, axis: usize, range: &Range<usize>) -> bool {
         fn shift<I: Index>(coords: &mut [I], range: &Range<usize>) -> bool {

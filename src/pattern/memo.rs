@@ -34,7 +34,7 @@ impl PartOf {
 pub(crate) struct Memo {
     plans: Mutex<Vec<MemoEntry>>,
     family: Arc<Family>,
-    /// The number of plans that led to the pattern.
+    /// The number of consecutive plans from which the pattern results.
     depth: usize,
 }
 
@@ -53,7 +53,8 @@ struct MemoEntry {
     last_run: u64,
 }
 
-/// The maximum depth of plans of plans: each is freed within the one before, on one stack.
+/// The maximum depth of nested plans. Each plan is freed within the previous plan, so the depth limits the use of the
+/// stack.
 const DEEPEST: usize = 100;
 
 impl fmt::Debug for Memo {
@@ -74,14 +75,14 @@ impl Memo {
 
     /// Starts a new run.
     ///
-    /// Plans that neither this run nor the one before requests are dropped, because the other pattern of a join may
-    /// change in each run.
+    /// Plans that neither the ending run nor the run before it requested are dropped, because the other pattern of a
+    /// join may change in each run.
     pub(crate) fn next_run(&self) {
         self.family.run.fetch_add(1, Ordering::Relaxed);
         drop(self.plans());
     }
 
-    /// Returns the plans of this run and the one before.
+    /// Returns the plans of this run and of the previous run.
     fn plans(&self) -> MutexGuard<'_, Vec<MemoEntry>> {
         let mut plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
         let run = self.run();
@@ -89,7 +90,7 @@ impl Memo {
         plans
     }
 
-    /// Returns the plan that an equal earlier request has kept.
+    /// Returns the kept plan of an equal earlier request.
     pub(super) fn find<K: PartialEq + 'static, V: Send + Sync + 'static>(&self, key: &K) -> Option<Arc<V>> {
         let mut plans = self.plans();
         let kept = plans.iter_mut().find(|kept| kept.key.downcast_ref() == Some(key))?;
@@ -108,7 +109,8 @@ impl Memo {
         self.family.reads.load(Ordering::Relaxed)
     }
 
-    /// Returns a memo for a pattern planned from this one. `None` if too many plans led to this one.
+    /// Returns a memo for a pattern planned from this one. Returns `None` if this pattern results from too many
+    /// consecutive plans.
     pub(super) fn of_result(&self) -> Option<Memo> {
         let family = Arc::clone(&self.family);
         (self.depth < DEEPEST).then(|| Memo { family, depth: self.depth + 1, ..Memo::default() })

@@ -1,6 +1,6 @@
 //! Patterns: the positions of the stored entries of a tensor, without values, and all invariants.
 //!
-//! A pattern is immutable and its arrays are shared, so operations on values copy no coordinates.
+//! A pattern is immutable and its arrays are shared, so operations on values do not copy coordinates.
 
 mod any;
 mod coo;
@@ -57,14 +57,15 @@ pub trait Pattern: Clone + PartialEq + Debug + Send + Sync + 'static + Sealed {
 
     /// Returns the index of the entry at `coords`, or `None` if the position is unstored.
     ///
-    /// A wrong rank or a coordinate out of bounds also returns `None`. O(rank · log nnz).
+    /// The result is also `None` if the rank is wrong or a coordinate is out of bounds. The lookup takes O(rank · log
+    /// nnz).
     fn find(&self, coords: &[usize]) -> Option<usize> {
         self.any().find(coords)
     }
 
     /// Returns the coordinates of an entry, or `None` if it does not exist; the inverse of [`find`](Pattern::find).
     ///
-    /// O(rank) in coordinate format, O(rank + log lanes) in compressed format.
+    /// The lookup takes O(rank) in coordinate format, and O(rank + log lanes) in compressed format.
     ///
     /// ```
     /// use lacuna::{CsrPattern, Pattern};
@@ -78,12 +79,13 @@ pub trait Pattern: Clone + PartialEq + Debug + Send + Sync + 'static + Sealed {
         self.any().coords_of(entry)
     }
 
-    /// Calls `visit` with the index and the coordinates of each entry, in row-major order, until it returns `false`.
+    /// Calls `visit` with the index and the coordinates of each entry, in row-major order, until `visit` returns
+    /// `false`.
     fn walk(&self, visit: impl FnMut(usize, &[usize]) -> bool) {
         self.walk_range(0..self.nnz(), visit);
     }
 
-    /// Calls `visit` as [`walk`](Pattern::walk) does, for a range of entries; entries that do not exist are skipped.
+    /// Like [`walk`](Pattern::walk), for a range of entries. Entries that do not exist are skipped.
     ///
     /// ```
     /// use lacuna::{CsrPattern, Pattern};
@@ -101,7 +103,7 @@ pub trait Pattern: Clone + PartialEq + Debug + Send + Sync + 'static + Sealed {
         self.any().walk_range(entries, &mut visit);
     }
 
-    /// Returns whether both patterns share their index arrays in memory, not only equal contents.
+    /// Returns whether both patterns share their index arrays in memory. Equal contents are not enough.
     fn shares_arrays_with(&self, other: &Self) -> bool {
         self.any().shares_arrays_with(other.any())
     }
@@ -115,7 +117,7 @@ pub trait Pattern: Clone + PartialEq + Debug + Send + Sync + 'static + Sealed {
     #[doc(hidden)]
     fn any(&self) -> &AnyPattern;
 
-    /// Converts the pattern into one without these types.
+    /// Converts the pattern into a pattern without the types of its format and coordinates.
     #[doc(hidden)]
     fn into_any(self) -> AnyPattern;
 
@@ -127,11 +129,11 @@ pub trait Pattern: Clone + PartialEq + Debug + Send + Sync + 'static + Sealed {
 
     /// Returns the typed form of a pattern that an operation computed from a pattern of this type.
     ///
-    /// Its format is the same, and its coordinates are wider only if an axis of the result requires it.
+    /// The format of the result is the same. Its coordinates are wider only if an axis of the result requires it.
     ///
     /// # Errors
     ///
-    /// `AxisTooLong`: an axis does not fit the type of the coordinates.
+    /// `AxisTooLong`: an axis is too long for the type of the coordinates.
     #[doc(hidden)]
     fn from_any(any: AnyPattern) -> Result<Self>;
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::any::AnyPattern;
 use crate::base::error::Result;
 
-/// Returns the plan for a pattern; a pattern with a memo reuses the plan of an equal earlier request.
+/// Returns the plan for a pattern. If the pattern has a memo, the plan of an equal earlier request is reused.
 pub(crate) fn planned<K, V>(x: &AnyPattern, key: impl FnOnce() -> K, plan: impl FnOnce() -> Result<V>) -> Result<Arc<V>>
 where
     K: PartialEq + Send + 'static,
@@ -23,7 +23,7 @@ where
 
 /// Returns the pattern to be kept in a plan for `x`, with its own memo if `x` has one.
 ///
-/// A result that shares all arrays with `x` gets no memo, because a memo that contains itself is never freed.
+/// A result that shares all arrays with `x` does not get a memo, because a memo that contains itself is never freed.
 /// [`of_plan`] restores the memo of `x`.
 pub(crate) fn for_plan(x: &AnyPattern, result: AnyPattern) -> AnyPattern {
     let Some(memo) = x.memo() else { return result };

@@ -1,4 +1,4 @@
-//! Validation of both formats in one branch-free pass; only a failure searches the invalid entry.
+//! Validation of both formats in one branch-free pass. Only if the validation fails, the invalid entry is searched.
 
 use crate::base::error::{Error, Result};
 use crate::base::index::{Index, Width, check_axes};
@@ -35,7 +35,7 @@ pub(crate) fn increasing<I: Index, A: AsRef<[I]> + Sync>(coords: &[A], count: us
     }
 }
 
-/// Rejects offsets that do not increase from 0 to `nnz`. No slice is formed before this check.
+/// Rejects offsets that do not increase from 0 to `nnz`. This check precedes all slicing of lanes.
 pub(crate) fn offsets(offsets: &[usize], nnz: usize) -> Result<()> {
     if offsets[0] != 0 {
         return Err(Error::OffsetsStart { found: offsets[0] });

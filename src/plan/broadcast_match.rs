@@ -30,7 +30,7 @@ pub(super) struct BroadcastAxes {
     repeated: Vec<usize>,
 }
 
-/// The lookup of the entry that an entry meets.
+/// The lookup of the broadcast entry at the position of an entry.
 enum EntryLookup {
     /// Every position of the broadcast pattern is stored, so the row-major position is the index.
     Positions,
@@ -53,7 +53,7 @@ struct EntryIndicesKey(AnyPattern);
 #[derive(PartialEq)]
 struct MatchedKey(AnyPattern);
 
-/// Selected entries of a pattern, and their pattern; `None` if all entries are selected.
+/// Indices of selected entries, `None` if all entries are selected; and the pattern of these entries.
 #[derive(Clone)]
 pub(crate) struct SelectedEntries {
     pub(crate) pattern: AnyPattern,
@@ -126,12 +126,12 @@ impl<'a> BroadcastMatch<'a> {
         self.repeated.nnz()
     }
 
-    /// Writes the indices of the entries that the entries from `start` on meet.
+    /// Writes the indices of the broadcast entries at the positions of the entries from `start` on.
     pub(crate) fn number(&self, start: usize, numbers: &mut [usize]) {
         self.numbers.write(self.at, &self.axes, start, numbers);
     }
 
-    /// Calls `visit` with the index of the entry that each entry meets.
+    /// Calls `visit` with the index of the broadcast entry at the position of each entry.
     pub(crate) fn visit(&self, mut visit: impl FnMut(usize)) {
         let mut numbers = [0; BLOCK];
         for start in (0..self.at.nnz()).step_by(BLOCK) {
@@ -141,7 +141,7 @@ impl<'a> BroadcastMatch<'a> {
         }
     }
 
-    /// Returns the entries that meet an entry.
+    /// Returns the entries whose position has a broadcast entry.
     pub(crate) fn matched(&self) -> Result<SelectedEntries> {
         if is_full(self.repeated) {
             return Ok(SelectedEntries { pattern: self.at.clone(), entries: None });
@@ -172,7 +172,8 @@ impl<'a> BroadcastMatch<'a> {
         })
     }
 
-    /// Returns how many entries meet each entry of the broadcast pattern, and finally how many meet none.
+    /// Returns the number of entries at the positions of each broadcast entry. The last item is the number of entries
+    /// without a broadcast entry.
     pub(crate) fn counts(&self) -> Allocated<Vec<usize>> {
         let mut counts = alloc::zeros(self.none() + 1)?;
         self.visit(|number| counts[number] += 1);
@@ -180,9 +181,10 @@ impl<'a> BroadcastMatch<'a> {
     }
 }
 
-/// Returns the first position of `shape` that meets an entry of `own` and no entry of `other`.
+/// Returns the first position of `shape` that has an entry of `own` and does not have an entry of `other`.
 ///
-/// Both are broadcast to the shape. The number of searches is one more than the entries of `other` before the position.
+/// Both patterns are broadcast to the shape. The number of searches is the number of entries of `other` before the
+/// position, plus 1.
 pub(crate) fn first_unstored(
     own: &AnyPattern,
     entry: usize,
@@ -219,7 +221,7 @@ pub(crate) struct CommonEntries {
 }
 
 impl CommonEntries {
-    /// Returns the common entries; `admit` receives their number before they are listed.
+    /// Returns the common entries. `admit` receives the number of common entries before they are listed.
     pub(crate) fn new(
         x: &AnyPattern,
         y: &AnyPattern,
@@ -286,7 +288,7 @@ fn pairs<I: Index>(
         key_y.iter().zip(key_x).map(|(of_y, of_x)| of_y[*number].cmp(&of_x[entry])).find(|order| order.is_ne())
     };
     let mut order = alloc::collect(0..of_y)?;
-    // The comparison by index keeps entries of one key in order.
+    // The comparison by index keeps entries with equal keys in order.
     threads::sort(&mut order, |&a, &b| {
         key_y.iter().map(|axis| axis[a].cmp(&axis[b])).find(|order| order.is_ne()).unwrap_or(a.cmp(&b))
     });
@@ -331,7 +333,7 @@ impl EntryLookup {
         Ok(table)
     }
 
-    /// Returns the index for each entry, so that no coordinate is read again.
+    /// Returns the lookup as a list with the index for each entry. Coordinates are then not read again.
     fn listed(self, at: &AnyPattern, axes: &BroadcastAxes) -> Allocated<Self> {
         threads::filled(at.nnz(), 3000, |range, slots: &mut [usize]| self.write(at, axes, range.start, slots))
             .map(EntryLookup::List)
@@ -349,7 +351,7 @@ impl EntryLookup {
     }
 }
 
-/// Searches the entry that each entry of a range meets.
+/// Searches the broadcast entry at the position of each entry of a range.
 fn search(repeated: &AnyPattern, at: &AnyPattern, axes: &BroadcastAxes, entries: Range<usize>, slots: &mut [usize]) {
     let mut own = vec![0; repeated.shape().rank()];
     let first = entries.start;

@@ -1,7 +1,7 @@
-//! The union of two patterns of which at least one is broadcast, computed without repeating entries in memory.
+//! The union of two patterns, at least one of them broadcast, computed without repeating entries in memory.
 //!
-//! Positions are visited in row-major order, lane by lane. On its own axes an operand has runs of entries with equal
-//! coordinates. On broadcast axes all its entries occur at every coordinate.
+//! Positions are visited in row-major order, lane by lane. On an axis that is not broadcast, an operand has runs of
+//! entries with equal coordinates. On a broadcast axis, all entries of the operand occur at every coordinate.
 
 use std::ops::Range;
 
@@ -100,13 +100,13 @@ impl Repeated {
 }
 
 impl<I: Index> RepeatedSide<'_, I> {
-    /// Returns the first coordinate, from `from` on, at which some of these entries occur.
+    /// Returns the first coordinate, from `from` on, at which at least one of these entries occurs.
     fn first(&self, axis: usize, entries: &Range<usize>, from: usize) -> Option<usize> {
         let own = || self.axes[axis].map_or(from, |coords| coords[entries.start].to_usize());
         (!entries.is_empty()).then(own)
     }
 
-    /// Removes and returns the entries at a coordinate; no entry is before it.
+    /// Removes and returns the entries at a coordinate. No entry may have a smaller coordinate.
     fn take(&self, axis: usize, entries: &mut Range<usize>, coord: usize) -> Range<usize> {
         let Some(coords) = self.axes[axis] else { return entries.clone() };
         let run = run_at(&coords[entries.clone()], coord);
@@ -124,7 +124,8 @@ impl<I: Index> RepeatedSide<'_, I> {
     }
 }
 
-/// Returns how many of the sorted coordinates, which are all at least `coord`, are equal to `coord`.
+/// Returns the number of coordinates that equal `coord`. The coordinates must be sorted, and none may be smaller than
+/// `coord`.
 fn run_at<I: Index>(coords: &[I], coord: usize) -> usize {
     let is_here = |at: &I| at.to_usize() == coord;
     let mut reach = 1;
@@ -153,8 +154,8 @@ impl<'a> BroadcastUnion<'a> {
 
     /// Returns the pattern of the `count` positions.
     ///
-    /// `visit` receives the entry indices of both operands at the next positions. An operand without an entry there
-    /// reports its number of entries.
+    /// `visit` receives the entry indices of both operands at the next positions. If an operand does not have an entry
+    /// at a position, its index is its number of entries.
     pub(crate) fn pattern(
         &self,
         count: usize,
@@ -164,7 +165,7 @@ impl<'a> BroadcastUnion<'a> {
         of_width!(self.result.width, I => self.walk::<I>().pattern(count, limit, visit))
     }
 
-    /// Calls `visit` with patterns of up to `max_len` positions and the left entry indices.
+    /// Calls `visit` with patterns of up to `max_len` positions, and with the entry indices of the left operand.
     pub(crate) fn pieces(&self, max_len: usize, visit: &mut VisitPiece<'_>) -> Result<()> {
         of_width!(self.result.width, I => self.walk::<I>().pieces(max_len, visit))
     }
@@ -217,7 +218,7 @@ impl<I: Index> UnionOperands<'_, I> {
         Ok(count)
     }
 
-    /// [`BroadcastUnion::pattern`].
+    /// [`BroadcastUnion::pattern`] for coordinates of type `I`.
     fn pattern(&self, count: usize, limit: u64, visit: &mut dyn FnMut(&[usize], &[usize])) -> Result<AnyPattern> {
         let none = [0, 1].map(|side| self.sides[side].count);
         let mut leading = Leading::new(self.result, count, limit)?;
@@ -236,7 +237,7 @@ impl<I: Index> UnionOperands<'_, I> {
         leading.pattern(self.result, columns, limit)
     }
 
-    /// [`BroadcastUnion::pieces`].
+    /// [`BroadcastUnion::pieces`] for coordinates of type `I`.
     fn pieces(&self, max_len: usize, visit: &mut VisitPiece<'_>) -> Result<()> {
         let none = [0, 1].map(|side| self.sides[side].count);
         let mut piece = Piece::default();
@@ -339,7 +340,7 @@ impl<I: Index> Cursor<'_, I> {
         }
     }
 
-    /// Returns the entry index at a column and advances past this entry; no remaining entry is before the column.
+    /// Returns the entry index at a column and advances past this entry. No remaining entry may be before the column.
     fn at(&mut self, column: usize) -> usize {
         match self.columns {
             LaneColumns::Own(start, columns) => {
@@ -387,7 +388,7 @@ impl<I: Index> Leading<I> {
         })
     }
 
-    /// Assigns these coordinates to all positions up to `count` that have none yet.
+    /// Assigns these coordinates to all positions up to `count` that do not have coordinates yet.
     fn end(&mut self, coords: &[usize], shape: &Shape, count: usize) {
         match self {
             Leading::Coords(axes) => {
@@ -406,7 +407,7 @@ impl<I: Index> Leading<I> {
                 result.of.of_coords(shape, count, axes.into_iter().map(AxisCoords::from).collect(), limit)
             }
             Leading::Ends(mut ends) => {
-                // A lane without positions ends where the lane before ends.
+                // A lane without positions has the same end as the lane before.
                 let mut end = 0;
                 ends.iter_mut().for_each(|of_lane| {
                     end = end.max(*of_lane);
@@ -423,7 +424,7 @@ mod tests {
     use super::*;
     use crate::plan::broadcast_match::{BroadcastMatch, CommonEntries};
 
-    /// Returns a column and a row with these widths, and the broadcast shape.
+    /// Returns a column and a row with coordinates of these widths, and the broadcast shape.
     fn operands(format: Format, [left, right]: [Width; 2]) -> ([AnyPattern; 2], Shape) {
         let zeros = AxisCoords::zeros(3, Width::U32).unwrap();
         let make = |shape: [usize; 2], coords, width: Width| {

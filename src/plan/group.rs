@@ -26,7 +26,7 @@ use crate::plan::reduction::Reduction;
 /// The rule by which entries form groups.
 pub(crate) enum GroupRule<'a> {
     /// The entries of consecutive lanes, if trailing axes are reduced. The offsets are the start of each group, then
-    /// the end.
+    /// the end of the last group.
     Lanes(Cow<'a, [usize]>),
     /// The entries with equal coordinates on the kept axes; all entries if every axis is reduced.
     Coords(Few<AxisCoords>),
@@ -77,7 +77,7 @@ pub(crate) fn kept_outputs(entries: &AnyPattern, reduction: &Reduction, cells: A
     Ok(of_plan(entries, &kept))
 }
 
-/// Returns the offsets of runs of `lanes` lanes.
+/// Returns the offsets of groups of `lanes` consecutive lanes.
 fn every(lanes: usize, offsets: &[usize]) -> Allocated<Vec<usize>> {
     threads::filled((offsets.len() - 1) / lanes + 1, 1000, |range, starts| {
         starts.iter_mut().zip(range).for_each(|(start, lane)| *start = offsets[lane * lanes]);
@@ -223,8 +223,8 @@ impl OutputIndices<'_> {
 
 /// Returns the output elements of a reduction over trailing axes, and their results.
 ///
-/// These are the lanes, given by their `offsets`, that have an entry. `reduce` computes the results, as in
-/// [`reduce_stored`].
+/// The output elements are the lanes that have an entry; `offsets` are the offsets of all lanes. `reduce` computes the
+/// results, as in [`reduce_stored`].
 pub(crate) fn of_lanes<U: Zeroable + Copy + Send>(
     entries: &AnyPattern,
     offsets: &[usize],
@@ -251,7 +251,8 @@ pub(crate) fn extents_of(cells: &AnyPattern, reduction: &Reduction, extents: &[u
 
 /// Returns the output elements of a reduction by labels, extended by all output elements of labels without entries.
 ///
-/// The list contains the index of each among the given output elements, or a larger index for an added one.
+/// The list has one item per output element: its index among the given output elements, or a larger index for an added
+/// output element.
 pub(crate) fn with_labels(
     cells: &AnyPattern,
     reduction: &Reduction,
@@ -277,10 +278,10 @@ pub(crate) fn with_labels(
     Ok((of_coords(cells, reduction, coords, count)?, order))
 }
 
-/// Returns the coordinates of output elements on the kept axes, followed by coordinates of further ones, `count` in
-/// all.
+/// Returns the coordinates of output elements on the kept axes, followed by coordinates of added output elements. The
+/// total number is `count`.
 ///
-/// `more` writes the coordinates of a further one by its index.
+/// `more` writes the coordinates of an added output element, given its index.
 fn coords_and_more<I: Index>(
     cells: &AnyPattern,
     reduction: &Reduction,

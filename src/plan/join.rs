@@ -18,9 +18,9 @@ use crate::plan::take::runs_of;
 
 /// Returns the concatenation of patterns along `axis`.
 ///
-/// The patterns agree on all other axes, and `shape` is the shape of the result. Entries are numbered consecutively
-/// over all patterns. Memory is proportional to the entries, except for lanes. The result has the format of the first
-/// pattern and the width of the widest.
+/// The lengths of all other axes are equal, and `shape` is the shape of the result. Entries are numbered consecutively
+/// over all patterns. Memory is proportional to the number of entries, except for the offsets of lanes. The result has
+/// the format of the first pattern, and the largest width of all patterns.
 pub(crate) fn joined(xs: &[&AnyPattern], axis: usize, shape: &Shape, room: StepLimits) -> Result<Selected> {
     match xs.iter().map(|x| x.lane_offsets()).collect::<Option<Few<_>>>() {
         Some(offsets) => by_lanes(xs, &offsets, axis, shape, room),
@@ -28,7 +28,7 @@ pub(crate) fn joined(xs: &[&AnyPattern], axis: usize, shape: &Shape, room: StepL
     }
 }
 
-/// Concatenates coordinate arrays; along the first axis the entries are in order already.
+/// Concatenates coordinate arrays. Entries are sorted, except along the first axis, where they are already in order.
 fn by_coords(xs: &[&AnyPattern], axis: usize, shape: &Shape, count: usize, room: StepLimits) -> Result<Selected> {
     let width = common_width(xs, shape);
     let coords = (0..shape.rank()).map(|at| coords_on(xs, at, at == axis, width));
@@ -58,12 +58,12 @@ fn axis_of_each(xs: &[&AnyPattern], axis: usize, width: Width) -> Allocated<Few<
     xs.iter().map(|x| x.axis(axis)?.in_width(width)).collect()
 }
 
-/// Returns the width that holds the coordinates of all patterns and of `shape`.
+/// Returns the width in which the coordinates of all patterns and of `shape` fit.
 fn common_width(xs: &[&AnyPattern], shape: &Shape) -> Width {
     xs.iter().fold(Width::of_lengths(shape), |width, x| width.max(x.width()))
 }
 
-/// Concatenates coordinates; each list is shifted by its number of preceding positions.
+/// Concatenates coordinates. Each list is shifted by the number of positions before it.
 fn all_coords<I: Index>(own: &[&[I]], before: Option<Few<usize>>) -> Allocated<Vec<I>> {
     let Some(before) = before else { return concatenate(own) };
     let further = |run: usize| {
@@ -83,11 +83,12 @@ fn ends_of<T>(lists: &[&[T]]) -> Few<usize> {
     bases(lists.iter().map(|list| list.len()).chain([0]))
 }
 
-/// The maximum number of sorted patterns that are merged, because each run compares all of them. More are sorted.
+/// The maximum number of sorted patterns that are merged. Merging compares all patterns for each run, so the entries of
+/// more patterns are sorted instead.
 const FEW: usize = 8;
 
-/// Fewer entries are sorted, too, because merging has a fixed cost. Debug builds use a smaller limit, so that tests
-/// with small inputs cover both paths.
+/// The smallest number of entries that are merged. Fewer entries are sorted, because merging has a fixed cost. Debug
+/// builds use a smaller limit, so tests with small inputs cover both paths.
 const FEW_ENTRIES: usize = if cfg!(debug_assertions) { 1 << 2 } else { 1 << 5 };
 
 /// Returns the order of the entries of several patterns by the axes before `axis`.
@@ -123,7 +124,7 @@ fn by_lanes(
     let last = shape.rank() - 1;
     let mut ends = zero_offsets(shape, room.limit)?;
     let inner = if axis == last { 1 } else { capped_product(&shape.lane_axes()[axis + 1..]) };
-    // The lanes of each pattern that are contiguous in the result, and the number of such blocks.
+    // The number of lanes of each pattern that are contiguous in the result, and the number of such blocks.
     let lanes = |x: &AnyPattern| if axis == last { 1 } else { x.shape()[axis] * inner };
     let blocks = if ends.len() == 1 { 0 } else { shape[..axis.min(last)].iter().product() };
     let mut runs = EntryRuns::new(xs, blocks)?;
@@ -160,7 +161,7 @@ pub(crate) fn bases(counts: impl Iterator<Item = usize>) -> Few<usize> {
     counts.map(base).collect()
 }
 
-/// Runs of entries of several patterns, in turn.
+/// Runs of entries of several patterns, one run per pattern in turn.
 struct EntryRuns {
     /// The index of the first entry of each pattern.
     bases: Few<usize>,

@@ -1,8 +1,9 @@
 //! Plans: the effect of an operation on patterns, computed before values are read.
 //!
-//! A plan contains the entries that meet or are selected, and the pattern of the result.
+//! A plan contains the pairs of entries at equal positions, or the selected entries, and the pattern of the result.
 //!
-//! Plans depend on patterns and shapes; values are only moved as bits. Plans are therefore compiled once.
+//! Plans depend on patterns and shapes. Values are only moved as bits, so plans are compiled once for all element
+//! types.
 
 pub(crate) mod broadcast_match;
 pub(crate) mod broadcast_union;

@@ -54,10 +54,10 @@ impl OverlapPlan {
     }
 }
 
-/// Returns the pattern that has the entries of the result, if one of the two has.
+/// Returns the operand pattern that equals the pattern of the result, if there is one.
 fn shared(left: &AnyPattern, right: &AnyPattern, steps: &MergeSteps) -> Option<AnyPattern> {
     let (keep, count) = (steps.keep, steps.count());
-    // If the result has all entries of one pattern, or only entries of one, equal counts imply equal patterns.
+    // If the result has all entries of one pattern, or only entries of one pattern, equal counts imply equal patterns.
     if keep.both && !keep.left && keep.right {
         Some(right.clone())
     } else if count == left.nnz() {

@@ -5,7 +5,7 @@ use crate::base::shape::{self, Shape, checked_product, unravel};
 
 /// A product of matrices, or of batches of matrices, by the lengths of its axes.
 ///
-/// A vector is a matrix of one row on the left, and of one column on the right.
+/// A vector is a matrix with one row if it is the left operand, and with one column if it is the right operand.
 pub(crate) struct Contraction {
     /// The shape of the result.
     pub(crate) shape: Shape,
@@ -27,7 +27,7 @@ pub(crate) struct Contraction {
 impl Contraction {
     /// Returns the product for operands of these shapes.
     ///
-    /// Each operand has a second shape for the elements in memory: broadcast batch axes have length 1 there.
+    /// Each operand also has a shape of the elements in memory, in which broadcast batch axes have length 1.
     pub(crate) fn new(
         operation: &'static str,
         [left, held_left]: [&[usize]; 2],
@@ -61,7 +61,7 @@ impl Contraction {
         Ok(Contraction { shape, batch, rows, inner, width, has_axis, left: of_left, right: of_right })
     }
 
-    /// Returns the number of matrices of the result, if it fits.
+    /// Returns the number of matrices of the result, if it fits in `usize`.
     pub(crate) fn count(&self) -> Option<usize> {
         checked_product(&self.batch)
     }
@@ -92,7 +92,7 @@ impl Contraction {
 
 /// The matrix of an operand for each position on the batch axes of the result.
 pub(crate) struct Batch {
-    /// The lengths of the batch axes of the result, and the change of the matrix index per step along each.
+    /// The lengths of the batch axes of the result, and the change of the matrix index per step along each batch axis.
     lengths: Shape,
     steps: Vec<usize>,
     /// True if each position has its own matrix.

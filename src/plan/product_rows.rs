@@ -12,7 +12,7 @@ use crate::kernels::matrix::SparseRows;
 use crate::pattern::{AnyPattern, AxisCoords, Format, by_width, of_width, zero_offsets};
 use crate::plan::product::Contraction;
 
-/// The axis length per entry from which only positions with entries are stored.
+/// The length of an axis per entry, from which on only positions with entries are stored.
 const SPARSE: usize = 8;
 
 /// Axes up to this length are always stored in full.
@@ -25,7 +25,7 @@ fn is_vast(length: u128, nnz: usize) -> bool {
 
 /// The entries of matrices by rows; rows are counted over all matrices.
 pub(crate) struct RowEntries {
-    /// The start of each row, then the number of entries.
+    /// The start of each row, then the total number of entries.
     pub(crate) offsets: Buffer<usize>,
     /// The index of each row, increasing; `None` if all rows are present.
     pub(crate) listed: Option<Vec<usize>>,
@@ -55,12 +55,12 @@ impl RowEntries {
         self.narrowed.as_ref().map_or(column, |narrowed| narrowed[column])
     }
 
-    /// Returns the number of columns, given the length of the axis.
+    /// Returns the number of stored columns, given the length of the axis.
     pub(crate) fn width(&self, width: usize) -> usize {
         self.narrowed.as_ref().map_or(width, Vec::len)
     }
 
-    /// Reduces the rows to rows with entries.
+    /// Removes the rows without entries.
     fn list(&mut self) -> Allocated<()> {
         let starts = self.offsets.windows(2);
         let listed: Vec<usize> =
@@ -73,10 +73,11 @@ impl RowEntries {
         Ok(())
     }
 
-    /// Replaces the columns of the left operand by the stored rows of the right operand that they select.
+    /// Replaces each column of the left operand by the index of the stored row of the right operand with the same
+    /// number.
     ///
-    /// This is done if not all left columns or right rows are stored. The right operand gets a last empty row for
-    /// columns without a row. No row of the left operand is repeated.
+    /// Columns are replaced only if some left columns or right rows are not stored. The right operand gets an empty
+    /// last row for columns without a stored row. Rows of the left operand are not repeated.
     pub(crate) fn link(left: &mut RowEntries, right: &mut RowEntries, contraction: &Contraction) -> Result<bool> {
         if left.narrowed.is_none() && right.listed.is_none() {
             return Ok(false);
@@ -138,30 +139,31 @@ fn cells(mask: &dyn ByRows, contraction: &Contraction) -> Result<RowEntries> {
     Ok(RowEntries { offsets: offsets.into(), listed: Some(listed), columns, narrowed: None })
 }
 
-/// The view of a pattern that a product needs, independent of its type.
+/// The information about a pattern that a product needs, independent of the type of the pattern.
 pub(crate) trait ByRows: Sync {
     fn shape(&self) -> &Shape;
 
-    /// Returns the entries by rows: the last axis is the columns, the other axes the rows.
+    /// Returns the entries by rows. The last axis becomes the columns, and all other axes become the rows.
     ///
-    /// With `is_column` the only axis is the rows of one column. All rows are stored, within the limit. With `may_list`
-    /// only rows with entries may be stored, and with `of_result` only columns with entries.
+    /// With `is_column`, the only axis becomes the rows of one column. By default all rows are stored, within the
+    /// limit. With `may_list`, rows without entries may be removed. With `of_result`, columns without entries may be
+    /// removed.
     fn lines(&self, is_column: bool, may_list: bool, of_result: bool, limit: u64) -> Result<RowEntries>;
 
     fn coords(&self, entry: usize) -> Vec<usize>;
 
     fn has_lanes(&self) -> bool;
 
-    /// Returns the row-major positions of the entries; the caller guarantees that they fit.
+    /// Returns the row-major positions of the entries. The caller guarantees that they fit in `usize`.
     fn places(&self) -> Allocated<Vec<usize>>;
 
-    /// Returns the lengths of the axes, and the lengths in memory: broadcast batch axes have length 1 there.
+    /// Returns the lengths of the axes, and the lengths in memory, in which broadcast batch axes have length 1.
     fn lengths(&self) -> [&[usize]; 2] {
         [self.shape(), self.shape()]
     }
 }
 
-/// The positions of an array, which stores all of them; `held` is its shape in memory if it is broadcast.
+/// The positions of an array, all of them stored. `held` is the shape of the array in memory, if it is broadcast.
 pub(crate) struct Everywhere {
     pub(crate) shape: Shape,
     pub(crate) held: Shape,
@@ -255,7 +257,7 @@ fn as_rows(pattern: &AnyPattern, may_list: bool, of_result: bool, limit: u64) ->
     Ok(RowEntries { offsets, listed, columns, narrowed })
 }
 
-/// Returns the columns with entries, and the index of each entry's column among them.
+/// Returns the columns with entries, and for each entry the index of its column among these columns.
 fn narrow(coords: &AxisCoords) -> Result<(Buffer<u32>, Option<Vec<usize>>)> {
     let mut narrowed = coords.to_usizes()?;
     threads::sort(&mut narrowed, usize::cmp);
@@ -266,7 +268,7 @@ fn narrow(coords: &AxisCoords) -> Result<(Buffer<u32>, Option<Vec<usize>>)> {
     Ok((places.into(), Some(narrowed)))
 }
 
-/// Returns the rows with entries, out of `rows` rows, by their indices.
+/// Returns the indices of the rows with entries, out of `rows` rows.
 fn list_rows(pattern: &AnyPattern, rows: u128) -> Result<(Buffer<usize>, Option<Vec<usize>>)> {
     guard::<u8>("the row numbers", rows, u64::MAX, "multiply fewer matrices at once")?;
     let lengths = pattern.shape().lane_axes();
@@ -301,7 +303,7 @@ impl ProductRows {
         contraction.coords(self.listed.as_ref().map_or(row, |listed| listed[row]), column)
     }
 
-    /// Returns the row-major positions of the entries; the caller guarantees that they fit.
+    /// Returns the row-major positions of the entries. The caller guarantees that they fit in `usize`.
     pub(crate) fn positions(&self, width: usize) -> impl Iterator<Item = usize> {
         (0..self.offsets.len() - 1).flat_map(move |row| {
             let number = self.listed.as_ref().map_or(row, |listed| listed[row]);
@@ -312,7 +314,8 @@ impl ProductRows {
         })
     }
 
-    /// Returns the pattern in the format and at least the width of `like`; by lanes if the left operand has them.
+    /// Returns the pattern in the format of `like`, with at least its width. The pattern is built by lanes if the left
+    /// operand has lanes.
     pub(crate) fn pattern(
         self,
         like: (Format, Width),

@@ -15,7 +15,7 @@ use crate::pattern::{AnyPattern, AxisCoords};
 pub(crate) struct Reduction {
     shape: Shape,
     /// The reduced and the kept axes, in increasing order. An axis with group labels is in both lists: its positions
-    /// are reduced per label, and the labels remain.
+    /// are reduced, and the result has one position per label.
     reduced: Few<usize>,
     kept: Few<usize>,
     /// The lengths of the kept axes.
@@ -98,7 +98,7 @@ impl Reduction {
         &self.kept_lengths
     }
 
-    /// Returns the number of positions of the largest group; `u128::MAX` if it does not fit.
+    /// Returns the number of positions of the largest group; `u128::MAX` if it does not fit in `u128`.
     pub(crate) fn extent(&self) -> u128 {
         match self.grouping() {
             None => self.extent_without_labels(),
@@ -119,7 +119,7 @@ impl Reduction {
         self.extent_without_labels().saturating_mul(grouping.members(label).len() as u128)
     }
 
-    /// Returns the number of positions of a group per label, if labels differ in it.
+    /// Returns the number of positions of a group for each label, if these numbers differ.
     pub(crate) fn extents(&self) -> Allocated<Option<Vec<u128>>> {
         let Some(grouping) = self.grouping() else { return Ok(None) };
         let extents = alloc::collect((0..grouping.count()).map(|label| self.extent_of(grouping, label)))?;
@@ -136,7 +136,7 @@ impl Reduction {
         self.labelled.as_ref().map(|labelled| labelled.axis)
     }
 
-    /// Returns the group labels of an axis, if it has them.
+    /// Returns the group labels of an axis, if the axis has labels.
     fn grouping_of(&self, axis: usize) -> Option<&Grouping> {
         self.grouping().filter(|_| self.labelled_axis() == Some(axis))
     }
@@ -161,7 +161,8 @@ impl Reduction {
         }
     }
 
-    /// Returns the row-major position of an element within its group; `coord` returns its coordinate on an axis.
+    /// Returns the row-major position of an element within its group; `coord` returns the coordinate of the element on
+    /// an axis.
     pub(crate) fn position_in_group(&self, coord: impl Fn(usize) -> usize) -> u128 {
         self.reduced.iter().fold(0, |position, &axis| {
             let (coord, length) = match self.grouping_of(axis) {
@@ -203,7 +204,7 @@ impl Reduction {
         self.is_reduced.last() == Some(&true)
     }
 
-    /// Returns whether the kept axes precede the reduced ones, so that the entries of a group are contiguous.
+    /// Returns whether all kept axes precede all reduced axes, so that the entries of a group are contiguous.
     pub(crate) fn keeps_leading(&self) -> bool {
         self.is_reduced.is_sorted() && self.labelled.is_none()
     }

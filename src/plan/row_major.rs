@@ -63,7 +63,8 @@ pub(crate) fn sorted_with<T: Plain>(
     Ok(Some((unpacked(&packing, &sorted.keys, coords[0].width())?, sorted.items)))
 }
 
-/// Returns the packing of coordinates into keys, if they fit and there are enough entries.
+/// Returns the packing of coordinates into 64-bit keys. Returns `None` if the coordinates do not fit in a key, or if
+/// there are few entries.
 fn packing_of(axes: &CoordSlices<'_>, count: usize) -> Option<Packing> {
     match axes {
         CoordSlices::U32(own) => Packing::of_many(own, count),

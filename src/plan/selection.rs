@@ -22,7 +22,7 @@ pub(crate) enum Sources {
     Same,
     /// The entries of a range, in order; values are shared as a slice.
     Range(Range<usize>),
-    /// Runs of entries: the start of each run, and the offsets of the runs in the result.
+    /// Runs of consecutive entries: the start of each run, and the offsets of the runs in the result.
     Runs(Vec<usize>, Buffer<usize>),
     /// A list of entries.
     List(Vec<usize>),
@@ -97,7 +97,8 @@ impl Sources {
         }
     }
 
-    /// Returns the composition: the sources of the entries that `later` selects among these, out of `count`.
+    /// Returns the composition: the sources, out of `count` entries, of the entries that `later` selects from this
+    /// selection.
     fn then(self, later: Sources, count: usize) -> Allocated<Sources> {
         Ok(match (self, later) {
             (sources, Sources::Same) | (Sources::Same, sources) => sources,
@@ -133,7 +134,7 @@ impl Selected {
 mod tests {
     use super::*;
 
-    /// Checks each form of sources, followed by each other form.
+    /// Checks the composition of each form of sources with each form.
     #[test]
     fn a_choice_of_a_choice_is_a_choice() {
         let items: Buffer<usize> = (100..130).collect::<Vec<_>>().into();

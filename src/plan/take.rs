@@ -26,10 +26,10 @@ pub(crate) struct TakeResult<'a> {
 }
 
 impl TakeResult<'_> {
-    /// Returns the number of entries, or an error above the limit.
+    /// Returns the number of entries, or an error if their memory exceeds the limit.
     ///
-    /// Each entry needs coordinates, a value and `lists` indices in working lists; the offsets of the result count as
-    /// well.
+    /// Each entry needs coordinates, a value, and `lists` indices in working lists. The offsets of the result also
+    /// count.
     fn admit(&self, take_size: TakeSize, index_bytes: usize, lists: usize, offsets: &[usize]) -> Result<usize> {
         let entry_bytes = index_bytes + self.value_bytes + lists * size_of::<usize>();
         let listed = take_size.listed * size_of::<TakenRun>() + size_of_val(offsets);
@@ -46,10 +46,11 @@ impl TakeResult<'_> {
 
 /// The maximum bytes of working lists per item of an index array, for flattened positions.
 ///
-/// This covers the index in sorted order, and a pair of item and entry in two lists. The list of a thread may have half
-/// of its capacity free; the other list is for all threads.
+/// These bytes are used for the index in sorted order, and for a pair of item and entry in two lists. Half of the
+/// capacity of a list per thread may be unused. The second list combines the lists of all threads.
 pub(crate) const FLATTENED_BYTES: usize = 7 * size_of::<usize>();
-/// The maximum bytes per item along an axis: the index in the order of positions, and the start of its position there.
+/// The maximum bytes of working lists per item along an axis: the index in the order of positions, and the start of the
+/// position in this order.
 pub(crate) const ALONG_BYTES: usize = 4 * size_of::<usize>();
 
 /// Plans a take at flattened positions: for each item the entry at its position, if stored.
@@ -84,13 +85,13 @@ pub(crate) fn along(
     }
 }
 
-/// Returns whether positions increase, as for a mask, on an axis no longer than the existing arrays.
+/// Returns whether positions increase, as for a mask, and the axis is not longer than the existing arrays.
 fn is_table_worth(pattern: &AnyPattern, axis: usize, positions: &[usize]) -> bool {
     pattern.shape()[axis] <= pattern.nnz().saturating_add(positions.len())
         && positions.windows(2).all(|pair| pair[0] < pair[1])
 }
 
-/// [`along`] any axis with increasing positions: each entry is taken at most once, and the order is kept.
+/// Plans [`along`] an axis with increasing positions. Each entry is taken at most once, and the order does not change.
 fn increasing(pattern: &AnyPattern, axis: usize, positions: &[usize], target: &TakeResult<'_>) -> Result<Selected> {
     let mut items = alloc::copies(usize::MAX, pattern.shape()[axis])?;
     positions.iter().enumerate().for_each(|(item, &position)| items[position] = item);
@@ -106,7 +107,7 @@ fn increasing(pattern: &AnyPattern, axis: usize, positions: &[usize], target: &T
     Ok(Selected { pattern, sources })
 }
 
-/// Returns the entries at positions of items, and these items; `items` maps a position to its item.
+/// Returns the entries at positions of items, and the item of each entry. `items` maps a position to its item.
 fn kept_items<I: Index>(along: &[I], items: &[usize]) -> Allocated<(Vec<usize>, Vec<usize>)> {
     let item = |coord: I| items[coord.to_usize()];
     let kept = marked(along.len(), |range, marks| {
@@ -116,7 +117,7 @@ fn kept_items<I: Index>(along: &[I], items: &[usize]) -> Allocated<(Vec<usize>, 
     Ok((kept, kept_items))
 }
 
-/// [`along`] any axis, by the coordinates on all axes.
+/// Plans [`along`] any axis, by the coordinates on all axes.
 fn coordinates(pattern: &AnyPattern, axis: usize, positions: &[usize], target: &TakeResult<'_>) -> Result<Selected> {
     let (axes, width) = (pattern.axes()?, pattern.width_for(target.shape));
     let runs = runs_of(&axes[..axis], pattern.nnz())?;
@@ -132,7 +133,7 @@ fn coordinates(pattern: &AnyPattern, axis: usize, positions: &[usize], target: &
     Ok(Selected { pattern, sources: Sources::List(sources) })
 }
 
-/// Returns the entries taken, and the item of each.
+/// Returns the taken entries, and the item of each entry.
 fn taken_items<I: Index>(
     along: &AlongAxis<'_, I>,
     admit: impl FnOnce(TakeSize) -> Result<usize>,
@@ -147,7 +148,7 @@ fn taken_items<I: Index>(
     Ok((sources, items))
 }
 
-/// [`along`] the only axis of the lanes: moves entire lanes.
+/// Plans [`along`] the only axis of the lanes, by moving entire lanes.
 fn lanes(pattern: &AnyPattern, offsets: &[usize], positions: &[usize], target: &TakeResult<'_>) -> Result<Selected> {
     let entries = |&lane: &usize| offsets[lane]..offsets[lane + 1];
     let count =
@@ -166,7 +167,7 @@ fn lanes(pattern: &AnyPattern, offsets: &[usize], positions: &[usize], target: &
     Ok(Selected { pattern: pattern.of_lanes(target.shape.clone(), ends, columns)?, sources })
 }
 
-/// [`along`] the last axis: moves columns within each lane.
+/// Plans [`along`] the last axis, by moving columns within each lane.
 fn columns(pattern: &AnyPattern, offsets: &[usize], positions: &[usize], target: &TakeResult<'_>) -> Result<Selected> {
     let axis = pattern.shape().rank() - 1;
     let coords = pattern.axis(axis)?.in_width(pattern.width_for(target.shape))?;
@@ -188,8 +189,8 @@ fn taken_columns<I: Index>(
     target: &TakeResult<'_>,
     ends: &mut [usize],
 ) -> Result<(Vec<usize>, Vec<I>)> {
-    // The new lane and column of an item in a lane. A single index keeps the last axis of the lanes as the new columns.
-    // An index array has its own columns and adds its own lanes to each lane.
+    // The new lane and column of an item in a lane. If the index is a single number, the last axis of the lanes becomes
+    // the new columns. An index array has its own columns, and each lane becomes one lane per lane of the index array.
     let width = target.shape.columns();
     let cell = |taken: &TakenRun| match target.indices.is_empty() {
         true => (taken.run / width, taken.run % width),
@@ -279,8 +280,8 @@ mod tests {
         let column = CooPattern::new([1 << 10, 1], 1 << 10, vec![every.clone(), zeros.clone()]).unwrap();
         let lane = CsrPattern::new([1, 1 << 10], vec![0, 1 << 10], every).unwrap();
         let lanes = CsrPattern::new([1 << 10, 1], (0..=1 << 10).collect(), zeros).unwrap();
-        // Coordinates and a value, and the working lists except for entire lanes: the source entry, and in COO the
-        // item.
+        // Bytes per entry: coordinates, a value, and working lists. The working lists have the source entry, and in COO
+        // also the item. Moves of entire lanes do not use working lists.
         let (each, each_of_csr) = (2 * 4 + 1 + 2 * 8, 4 + 1 + 8);
         let each_of_lanes = 4 + 1;
         let often = [0; 1 << 10];

@@ -76,7 +76,7 @@ fn unexpected(number: Number) -> Unexpected<'static> {
     }
 }
 
-/// The expected value in errors: a number that a type can hold.
+/// The expected value in errors: a number that can be converted to a type.
 struct Fitting<T>(PhantomData<T>);
 
 impl<T: Element> serde::de::Expected for Fitting<T> {

@@ -66,15 +66,15 @@ pub(super) fn other_axes(x: &AnyPattern, axes: &[Option<usize>], shape: &Shape, 
     in_order(x, coords.collect::<Allocated<_>>()?, x.nnz(), settled, shape, room)
 }
 
-/// Returns a number of last axes: entries that agree on all other axes are already in order.
+/// Returns the number of last axes on which entries are already in order, if they agree on all other axes.
 pub(crate) fn settled(axes: &[Option<usize>]) -> usize {
     axes.windows(2).rev().take_while(|pair| pair[0] < pair[1]).count() + 1
 }
 
 /// Returns the pattern of `count` entries with these coordinates, in the format of `x`.
 ///
-/// Entries are sorted unless all axes are `settled`. Entries that agree on all axes before the `settled` last ones are
-/// already in order.
+/// Entries are sorted, unless `settled` is the number of all axes. Entries that agree on all axes before the `settled`
+/// last ones are already in order.
 fn in_order(
     x: &AnyPattern,
     coords: Vec<AxisCoords>,
@@ -123,7 +123,7 @@ pub(super) fn diagonal(x: &AnyPattern, offset: i128, shape: &Shape, room: StepLi
     let kept = in_band(x, offset, offset)?;
     let rank = x.shape().rank();
     let sources = Sources::List(kept);
-    // The smaller of both coordinates is the position on the diagonal.
+    // The smaller of the two coordinates is the position on the diagonal.
     let last = if offset < 0 { rank - 1 } else { rank - 2 };
     let axes = (0..rank - 2).chain([last]).map(|axis| sources.of_coords(&x.axis(axis)?));
     let (axes, count) = (axes.collect::<Allocated<Vec<_>>>()?, sources.len(x.nnz()));

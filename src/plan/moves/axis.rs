@@ -11,7 +11,7 @@ use crate::kernels::gather::StepPositions;
 use crate::pattern::{AxisCoords, by_width};
 use crate::plan::selection::Sources;
 
-/// The positions `first, first + step, …` of an axis, `length` in all.
+/// The `length` positions `first, first + step, …` of an axis.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct StepRange {
     /// The first position.
@@ -104,7 +104,7 @@ pub(crate) struct StepLimits {
 }
 
 impl StepLimits {
-    /// Returns `count` times `times` as the number of entries, or an error above the limit.
+    /// Returns `count * times`, the number of entries, or an error if their memory exceeds the limit.
     ///
     /// Each entry needs coordinates, a value and an index in a list.
     pub(super) fn admit(&self, count: usize, times: usize, index_bytes: usize) -> Result<usize> {
@@ -125,7 +125,7 @@ pub(super) fn diagonal_offset(row: usize, column: usize) -> i128 {
     column as i128 - row as i128
 }
 
-/// Returns coordinates shifted by `by`; the width holds the result.
+/// Returns coordinates shifted by `by`. The results must fit in the width.
 pub(super) fn shifted(coords: &AxisCoords, by: usize) -> Allocated<AxisCoords> {
     if by == 0 { Ok(coords.clone()) } else { mapped(&Sources::Same, coords, |coord| coord + by) }
 }

@@ -25,7 +25,7 @@ fn placed(sources: &Sources, coords: &AxisCoords, cut: &StepRange) -> Allocated<
 
 /// Returns the entries within the bounds of the leading cuts, and the number of axes that are fully checked.
 ///
-/// These are the leading axes with one remaining position, and the first other axis if its step is 1.
+/// The fully checked axes are the leading axes with one remaining position, and the next axis if its step is 1.
 fn window(axes: &[AxisCoords], cuts: &[StepRange], count: usize) -> (Range<usize>, usize) {
     let mut window = 0..count;
     for (axis, cut) in cuts.iter().enumerate() {
@@ -149,7 +149,7 @@ fn runs_of_lanes(
 /// The estimated picoseconds to find the entries of a lane.
 const LANE: usize = 12_000;
 
-/// Selects the columns of a cut in lanes that already lie within its bounds.
+/// Selects the columns of a cut, in lanes whose columns are all within the bounds of the cut.
 fn every_column(
     x: &AnyPattern,
     columns: &AxisCoords,
@@ -165,7 +165,7 @@ fn every_column(
     Ok(Selected { pattern: x.of_lanes(shape.clone(), offsets.into(), columns)?, sources })
 }
 
-/// Returns the range of lanes that cuts select, if these are contiguous.
+/// Returns the range of lanes that cuts select, if these lanes are contiguous.
 fn lane_window(cuts: &[StepRange], lengths: &[usize]) -> Option<Range<usize>> {
     let single = cuts.iter().take_while(|cut| cut.length == 1).count();
     let after = cuts.iter().zip(lengths).skip(single + 1);

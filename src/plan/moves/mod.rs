@@ -1,7 +1,7 @@
 //! Shape manipulation as a list of steps: slicing, reordering, repeating, padding and changing axes.
 //!
-//! A step knows the shapes before and after it, and the source of each position of its result. This defines the step,
-//! and is all that arrays need. A step also maps a pattern, by coordinates or by entire lanes.
+//! A step knows the shapes before and after it, and the source of each position of its result. Arrays need only this
+//! information. For sparse tensors, a step also maps a pattern, by coordinates or by entire lanes.
 
 mod axes;
 mod axis;
@@ -29,10 +29,10 @@ pub enum MoveStep {
     Cut(Vec<StepRange>),
     /// Reorders or repeats the positions of one axis.
     Order(usize, AxisOrder),
-    /// Inserts this number of positions before each axis. They hold the fill; the shape determines the number after the
-    /// axis.
+    /// Inserts this number of positions before each axis. The new positions have the fill. The shape determines the
+    /// number of positions after each axis.
     Pad(Vec<usize>),
-    /// The axes of the result: each is an axis of the operand or a new axis of length 1. Removed axes have length 1.
+    /// The axes of the result: each axis is an axis of the operand or a new axis of length 1. Removed axes have length 1.
     Axes(Vec<Option<usize>>),
     /// Keeps positions with `column - row` between the two bounds, on the last two axes. All others become zero.
     Band(i128, i128),
@@ -43,7 +43,7 @@ pub enum MoveStep {
 impl MoveStep {
     /// Replaces a position of the result by its position before the step, in a tensor of shape `x`.
     ///
-    /// Returns false if the position holds the fill instead.
+    /// Returns false if the position has the fill instead.
     pub(crate) fn source(&self, x: &[usize], cell: &mut Vec<usize>) -> bool {
         match self {
             MoveStep::Cut(cuts) => {
@@ -71,8 +71,8 @@ impl MoveStep {
         cell.iter().zip(x).all(|(coord, length)| coord < length)
     }
 
-    /// Returns the axis of `x` whose positions from a first one on are the positions of `axis` in `shape`, and this
-    /// first one.
+    /// Returns an axis of `x` and a first position. The positions of this axis from the first position on are the
+    /// positions of `axis` in `shape`.
     ///
     /// `x` is the shape before the step, `shape` the shape after it. The result is `None` if the step reorders the axis
     /// or depends on another axis.
@@ -87,7 +87,7 @@ impl MoveStep {
         axis.map(|axis| (axis, 0))
     }
 
-    /// Returns the selection that the step makes of a pattern, with the resulting `shape`.
+    /// Returns the selection of a pattern by the step. `shape` is the shape of the result.
     pub(crate) fn plan(&self, x: &AnyPattern, shape: &Shape, room: StepLimits) -> Result<Selected> {
         let rank = x.shape().rank();
         match (self, x.lane_offsets()) {
@@ -137,7 +137,7 @@ mod tests {
         }
     }
 
-    /// An axis that becomes longer than `u32` holds needs wider coordinates.
+    /// Tests that an axis gets wider coordinates if it becomes too long for `u32`.
     #[test]
     fn longer_axes_have_wider_coordinates() {
         let (length, last) = (1 << 32, u32::MAX as usize);

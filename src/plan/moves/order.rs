@@ -95,7 +95,8 @@ pub(super) fn order_coords(
     let (sources, moved) = ordered(&axes[axis], &runs, x.shape()[axis], order, count)?;
     let sources = Sources::List(sources);
     let coords = axes.iter().enumerate().map(|(at, coords)| match at < axis && order.times() == 1 {
-        // Reordering does not change these coordinates, because entries that are exchanged agree on the axes before.
+        // Reordering does not change the coordinates on earlier axes, because only entries that agree on these axes are
+        // exchanged.
         true => Ok(coords.clone()),
         false if at == axis => Ok(moved.clone()),
         false => sources.of_coords(coords),
@@ -138,7 +139,7 @@ pub(super) fn order_lanes(
     let mut starts = alloc::with_capacity(ends.len() - 1)?;
     let lane_axes = x.shape().lane_axes();
     let (length, inner) = (lane_axes[axis], capped_product(&lane_axes[axis + 1..]));
-    // Empty blocks may be too many to count.
+    // Without lanes, the number of blocks may not fit in `usize`.
     let blocks = if ends.len() == 1 { 0 } else { lane_axes[..axis].iter().product() };
     for block in 0..blocks {
         for at in 0..shape[axis] {
