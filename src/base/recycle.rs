@@ -222,7 +222,7 @@ mod tests {
         within(|| {
             keep(vec![5u64]);
             chunk_buffers.within(|| {
-                // A buffer is not used for far fewer items, and not twice.
+                // A buffer is not used for far fewer items, and is not returned twice.
                 assert_eq!(items::<u64>(count / 3), Ok(vec![0; count / 3]));
                 assert_eq!((items::<u64>(count), items::<u64>(count)), (Ok(numbers(7)), Ok(vec![0; count])));
                 keep(numbers(1));

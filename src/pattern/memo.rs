@@ -22,7 +22,7 @@ pub struct PartOf {
 }
 
 impl PartOf {
-    /// Returns these facts, with `is_full` taken from `before` if it is unknown.
+    /// Returns these facts. If `is_full` is unknown, it is copied from `before`.
     pub(crate) fn merged_with(self, before: Option<&Arc<PartOf>>) -> Self {
         let is_full = self.is_full.or_else(|| before.and_then(|before| before.is_full));
         PartOf { is_full, ..self }

@@ -67,7 +67,7 @@ impl KeptCoords {
     }
 }
 
-/// Returns the pattern of the output elements; if plans are kept, it is the same pattern each time.
+/// Returns the pattern of the output elements. If plans are kept, each call returns the same pattern.
 pub(crate) fn kept_outputs(entries: &AnyPattern, reduction: &Reduction, cells: AnyPattern) -> Result<AnyPattern> {
     if entries.memo().is_none() {
         return Ok(cells);
