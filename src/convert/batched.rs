@@ -345,7 +345,7 @@ fn entries_of_each_batch(offsets: &[usize], batch: &[usize], rows: usize) -> Res
     }
 }
 
-/// Rejects an array whose shape is not the shape that the layout requires.
+/// Rejects an array if its shape differs from the shape that the layout requires.
 fn check_shape(what: &'static str, expected: Shape, found: &[usize]) -> Result<()> {
     if expected == *found { Ok(()) } else { Err(Error::ShapeMismatch { what, expected, found: found.into() }) }
 }

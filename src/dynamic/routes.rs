@@ -13,7 +13,7 @@ use crate::ops::ErasedOperand;
 /// Converts an operand to the type in which a reduction runs.
 pub(super) type Widen<T> = for<'x> fn(AnyOperand<'x>) -> Result<ErasedOperand<'x, T>>;
 
-/// Converts an operand to a type that holds all its values.
+/// Converts an operand to a type in which all its values fit.
 pub(super) fn wide<T: Element>(x: AnyOperand<'_>) -> Result<ErasedOperand<'_, T>> {
     widened(x)
 }

@@ -23,7 +23,7 @@ pub(super) fn tensor_of(number: &Literal, dtype: DType, place: &Range<usize>) ->
     at(place, dispatch_dtype!(dtype, T => full::<T>(value), else => Err(crate::dynamic::no_such(dtype))))
 }
 
-/// Returns a number with the other sign, or the other truth value.
+/// Returns the negated number, or the negated truth value.
 pub(super) fn signed(sign: Unary, number: &Literal, place: &Range<usize>) -> Found<Literal> {
     match sign {
         Unary::Neg => match number.negated() {

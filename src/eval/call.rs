@@ -1,4 +1,4 @@
-//! Calls and names of an expression, checked against the functions that there are.
+//! Checks of the calls and names of an expression against the existing functions.
 
 use std::ops::Range;
 

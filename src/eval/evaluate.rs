@@ -16,7 +16,7 @@ pub(super) fn evaluate(lowered: &Lowered, bound: &dyn Fn(&str) -> Option<AnyValu
     let graphs = graphs(lowered, &|name| bound(name).map(Bound::from))?;
     match expression::values(&graphs) {
         Ok(found) => Ok(found),
-        // The steps in their order report the error, with its position in the text.
+        // Running the steps in order reports the error with its position in the text.
         Err(error) if is_of_a_step(&error) => in_order(lowered, bound),
         Err(error) => Err(Fault::Run(error)),
     }

@@ -14,8 +14,8 @@ use crate::ops::{Nanmedian, Norm, Quantile, Stream, Var};
 
 /// A value that a name of an expression is bound to, with a header.
 ///
-/// The header is a tensor with the element type, the shape and the fill of the value. The header need not have the
-/// entries.
+/// The header is a tensor with the element type, the shape and the fill of the value. The header does not need to have
+/// the entries.
 ///
 /// ```
 /// use lacuna::dynamic::AnyTensor;
@@ -24,7 +24,7 @@ use crate::ops::{Nanmedian, Norm, Quantile, Stream, Var};
 ///
 /// let x = CooTensor::new([2], vec![vec![1]], vec![-3.0], 0.0)?.with_index::<u64>()?;
 /// let header = AnyTensor::from(CooTensor::<f64>::full([2], 0.0)?.with_index::<u64>()?);
-/// let value = AnyTensor::from(x).lazy(); // or the scan of a file
+/// let value = AnyTensor::from(x).lazy(); // or a scan of a file
 /// let graph = Expression::parse("abs(x) + 1")?.graph(|_| Some(Bound::later(value.clone(), header.clone())))?;
 /// assert_eq!(graph.collect()?.into_tensor()?.into_coo::<f64, u64>()?.to_vec(&[])?, [1.0, 4.0]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())

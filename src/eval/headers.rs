@@ -24,7 +24,7 @@ type Reject<'a> = dyn Fn(&Call, &[&AnyValue], Error) -> Result<(), Error> + 'a;
 
 /// Runs the steps on tensors without entries.
 ///
-/// `seen` receives each step, and its value if types and shapes determine the value. `rejection` decides whether the
+/// `seen` receives each step, and its value if types and shapes determine the value. `rejection` determines whether the
 /// error of a call is returned. Steps that are `open` do not run.
 pub(super) fn dry(
     lowered: &Lowered,
@@ -85,7 +85,7 @@ fn is_of_shapes(error: &Error, call: &Call, inputs: &[&AnyValue]) -> bool {
     match error {
         // The tensors of a dry run do not have entries, so arrays of entries have other lengths.
         Error::LengthMismatch { .. } | Error::InRange { .. } | Error::Lazy { .. } => false,
-        // The entries decide which positions have the fill.
+        // The entries determine which positions have the fill.
         Error::Argument { operation, .. } if products.contains(operation) => !is_of_fills(error, call, inputs),
         error => matches!(error.kind(), ErrorKind::Shape | ErrorKind::Type),
     }

@@ -67,7 +67,7 @@ fn slices(parts: &[IndexPart], shape: &Shape, place: &Range<usize>) -> Found<Vec
     let part = |axis: usize| match parts.get(axis) {
         None => Ok(whole),
         Some(IndexPart::One(index)) => {
-            // A position that does not fit `isize` is counted from the end.
+            // A position that does not fit in `isize` is converted to a position that counts from the end.
             let length = shape[axis] as i128;
             let from_end = if *index < length { index.saturating_sub(length) } else { *index };
             match isize::try_from(*index).or_else(|_| isize::try_from(from_end)) {
@@ -85,8 +85,8 @@ fn out_of_range<T>(index: i128, axis: usize, shape: &Shape) -> Outcome<T> {
     Err(Error::SliceOutOfRange { index, axis, length: shape[axis] })
 }
 
-/// Returns the slice of `start:stop:step` as in Python, except that an end outside the axis is an error. A negative
-/// step walks the range backwards from its end, as in ndarray.
+/// Returns the slice of `start:stop:step` as in Python, except that an end outside the axis returns an error. A
+/// negative step walks the range backwards from its end, as in ndarray.
 fn range([start, stop, step]: [Option<i128>; 3], axis: usize, shape: &Shape) -> Outcome<SliceInfoElem> {
     let (length, step) = (shape[axis] as i128, step.unwrap_or(1));
     if let Some(end) = [start, stop].into_iter().flatten().find(|end| !(-length..=length).contains(end)) {

@@ -1,7 +1,8 @@
-//! Predicts from types, shapes and fills which nodes of an expression evaluate to arrays, and which to tensors.
+//! Prediction, from types, shapes and fills, of whether a node of an expression evaluates to an array or to a tensor.
 //!
-//! Each node runs on small operands: tensors without entries and arrays of ones, with axes of at most two positions. An
-//! operation decides on the kind of its result by the kinds and fills of its operands, and by which axes it repeats.
+//! Each node runs on small operands: tensors without entries and arrays of ones, with axes of at most two positions.
+//! The kind of the result of an operation depends on the kinds and fills of its operands, and on the axes that it
+//! repeats.
 
 use super::arithmetic::tensor_of;
 use super::fault::CallPositions;
@@ -29,7 +30,7 @@ impl<'a> Kinds<'a> {
     }
 
     /// Returns whether the next step evaluates to an array, from its known type and shape; `None` if these do not
-    /// decide.
+    /// determine it.
     pub(super) fn next(&mut self, step: &OrderedStep, known: Option<&AnyValue>) -> Option<bool> {
         let small = known.and_then(|known| self.small(step, known));
         let is_array = small.as_ref().map(|small| matches!(small, AnyValue::Array(_)));
@@ -55,7 +56,7 @@ impl<'a> Kinds<'a> {
         match called(step.call()?, &inputs, &CallPositions::default()).ok() {
             Some(x @ AnyValue::Array(_)) => ones(&x, &shape),
             Some(x @ AnyValue::Tensor(_)) => without_entries(&x, shape).map(AnyValue::Tensor),
-            // Positions and lengths in arguments may not fit small operands.
+            // Positions and lengths in arguments may not be valid for small operands.
             None if is_mixed => None,
             None if has_arrays => ones(known, &shape),
             None => match known {

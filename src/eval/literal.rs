@@ -18,7 +18,7 @@ pub(super) struct Literal {
     is_bool: bool,
 }
 
-/// Returns the value of a constant: a name with a value even if it is not bound, such as `nan`.
+/// Returns the value of a constant, such as `nan`. A constant is a name that has a value even if it is not bound.
 pub(super) fn constant(name: &str) -> Option<Literal> {
     let of = |number| Literal { number, text: None, is_bool: false };
     Some(match name {

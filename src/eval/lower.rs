@@ -50,8 +50,8 @@ pub(super) enum Outcome {
 }
 
 impl Lowered {
-    /// Returns the graph of the last node, which is a list of results if `has_list`. A name is an input, unless it is a
-    /// constant that `is_bound` rejects.
+    /// Returns the graph of the last node, which is a list of results if `has_list`. A name is an input, except a
+    /// constant for which `is_bound` is false.
     pub(super) fn new(nodes: &[ExpressionNode], has_list: bool, is_bound: &dyn Fn(&str) -> bool) -> Found<Self> {
         let mut lowering = Lowering::empty(nodes, is_bound);
         for node in nodes {
@@ -125,7 +125,7 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// The stored entries of a step as a result, which an array does not have.
+    /// Returns the stored entries of a step as a result. Arrays do not have this step.
     fn entries(&mut self, step: Arc<Step>, at: &Range<usize>) -> Arc<Step> {
         let step = expression::called(Call::of(&op::stored, [Arg::Input(0)]), vec![step], step_impl());
         let places = CallPositions { call: at.clone(), arguments: vec![at.clone()] };
@@ -197,7 +197,7 @@ impl<'a> Lowering<'a> {
             op if op.is(&op::grad) => self.grad([0, 1, 2].map(|place| places[place][0]), at),
             op if op.is(&op::stored) => match &self.found[places[0][0]] {
                 Low::Step(step) => Ok(Low::Stored(Arc::clone(step))),
-                // The step returns an error when it runs.
+                // An invalid argument causes an error when the step runs.
                 _ => self.step(op, &places, at),
             },
             op if op.is(&op::block) => self.block(places[0][0], at),
@@ -314,7 +314,7 @@ impl<'a> Lowering<'a> {
         let zero = || expression::no_gradient(&by, step_impl());
         let places = &mut self.places;
         keep_place(places, &upstream, at);
-        // A step of a gradient has the place of the operation whose gradient it computes.
+        // A step of a gradient has the position of the operation whose gradient it computes.
         let mut keep = |step: &Arc<Step>, gradient: &Arc<Step>| {
             let place = places.get(&expression::number(step)).map_or_else(|| at.clone(), |places| places.call.clone());
             keep_place(places, gradient, &place);
@@ -367,7 +367,7 @@ fn with_kept_axes(op: &'static OpSpec, args: &mut [Arg], places: &CallPositions)
     Ok(())
 }
 
-/// Sets the position of a step, and of all steps before it that have none.
+/// Sets the position of a step, and of all earlier steps that do not have a position.
 fn keep_place(places: &mut HashMap<u64, CallPositions>, step: &Arc<Step>, place: &Range<usize>) {
     for number in expression::numbers(step, &|number| places.contains_key(&number)) {
         places.insert(number, CallPositions { call: place.clone(), arguments: Vec::new() });

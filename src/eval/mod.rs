@@ -1,8 +1,8 @@
 //! Expressions over tensors, as `lacuna eval` runs them.
 //!
-//! An expression such as `nanmedian(stored(x * 2 + 1), axis=1)` is [parsed](Expression::parse) once. Then it is
-//! [evaluated](Expression::evaluate) on the tensors that its names are bound to. The functions are the operations of
-//! the library, with their Rust names ([`functions`]). `docs/cli.md` has the grammar.
+//! An expression such as `nanmedian(stored(x * 2 + 1), axis=1)` is [parsed](Expression::parse) once. Then the
+//! expression is [evaluated](Expression::evaluate) on the tensors to which its names are bound. The functions are the
+//! operations of the library, with their Rust names ([`functions`]). `docs/cli.md` has the grammar.
 //!
 //! Parsing has a depth limit, and evaluation does not recurse. An expression is a list of nodes, and each node comes
 //! after its inputs.
@@ -67,7 +67,7 @@ impl From<Error> for Fault {
     }
 }
 
-/// Calls that the library recommends in its errors, and the same in expressions.
+/// Calls that the library recommends in its errors, and the equivalent in expressions.
 const ADVICE: [(&str, &str); 4] = [
     ("use .wrap() or .clip()", "use mode=\"wrap\" or mode=\"clip\""),
     ("call it on x.stored()", "call it on stored(x)"),
@@ -75,7 +75,7 @@ const ADVICE: [(&str, &str); 4] = [
     ("x.stored() skips", "stored(x) skips"),
 ];
 
-/// A message recommends the functions of expressions in place of the calls of the library.
+/// Messages recommend functions of expressions instead of calls of the library.
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -303,7 +303,8 @@ impl Expression {
 
     /// Returns the distinct names in the expression, in the order of first use.
     ///
-    /// The names may include constants such as `nan`. A constant has its usual value if its name is not bound.
+    /// The names may include constants such as `nan`. If the name of a constant is not bound, the constant has its
+    /// usual value.
     pub fn names(&self) -> Vec<&str> {
         let mut names = Vec::new();
         for node in &self.nodes {
@@ -344,7 +345,7 @@ impl Expression {
     /// Returns the steps as text, one per line.
     ///
     /// A line shows the call, the element type, the format and the shape of a step. If the types, shapes and fills of
-    /// the tensors do not determine them, the line shows `open`. No value is read.
+    /// the tensors do not determine these facts, the line shows `open`. No value is read.
     ///
     /// # Errors
     ///
@@ -368,8 +369,8 @@ impl Expression {
 
     /// Returns an error if element types or shapes do not match.
     ///
-    /// The tensors need not have their entries, because no value is read. Errors that depend on values are returned by
-    /// [`evaluate`](Expression::evaluate).
+    /// The tensors do not need to have their entries, because values are not read. Errors that depend on values are
+    /// returned by [`evaluate`](Expression::evaluate).
     ///
     /// # Errors
     ///
@@ -418,9 +419,9 @@ impl Expression {
         Ok(graphs.swap_remove(0))
     }
 
-    /// Returns the expression of some syntax.
+    /// Returns the expression of a list of nodes.
     fn of(text: &str, nodes: Vec<ExpressionNode>, has_list: bool) -> Result<Self, Fault> {
-        // A constant may be wrong where an input with the same name is right.
+        // A constant may be invalid in a place in which an input with the same name is valid.
         let lowered = Lowered::new(&nodes, has_list, &|_| false)
             .or_else(|fault| Lowered::new(&nodes, has_list, &|_| true).map_err(|_| fault));
         let expression = Expression { text: text.to_string(), nodes, has_list, lowered: Lowered::default() };
@@ -448,7 +449,7 @@ impl Expression {
         }
     }
 
-    /// Computes the value, from the tensors and arrays that the names are bound to.
+    /// Computes the value, from the tensors and arrays to which the names are bound.
     ///
     /// A number becomes a tensor of rank 0.
     ///
@@ -485,7 +486,7 @@ const KEPT: usize = 100_000;
 
 /// A cache of parsed expressions.
 ///
-/// A text that occurs again is not parsed again.
+/// The cache parses each text only once while it keeps the text.
 ///
 /// # Examples
 ///

@@ -82,8 +82,8 @@ pub(super) fn of_list(call: &Running<'_>, gradients: GradientsOfList) -> Found {
     one_of(call, gradients(call.position("axis"), call.whole("upstream")?, &operands))
 }
 
-/// Returns a tensor that a constructor makes. If 32-bit indices fit the shape, the tensor is made with them and then
-/// converted to 64-bit indices. This halves the memory for indices during construction.
+/// Returns the tensor of a constructor. If 32-bit indices are sufficient for the shape, the tensor is constructed with
+/// 32-bit indices and then converted to 64-bit indices. This halves the memory for indices during construction.
 pub(super) fn with_narrow_index(
     shape: &Shape,
     narrow: impl FnOnce() -> Checked<CooTensor<f64>>,
@@ -118,7 +118,7 @@ pub(super) fn choice(call: &Running<'_>, own: &str, other: &str) -> Found {
     tensor_of(&number, dtype, &call.at_of(own)).map(Into::into)
 }
 
-/// Returns a product, with the mask if one is given. The flag `complement` selects its complement.
+/// Returns a product, with the mask if one is given. The flag `complement` selects the complement of the mask.
 pub(super) fn multiplied<'c>(call: &Running<'c>, options: AnyMatmul<'c>) -> Found {
     let options = match (call.is_given("mask"), call.call().flag("complement")) {
         (true, false) => options.mask(call.tensor("mask")?),

@@ -224,7 +224,7 @@ fn list(input: &mut Input<'_>, at: Range<usize>) -> Parsed<Id> {
     Ok(push(input, NodeKind::List(items), at))
 }
 
-/// Reads a text between two equal quotes, which the text does not contain.
+/// Reads a text between two equal quotes. The text cannot contain this quote.
 fn text(input: &mut Input<'_>) -> Parsed<Id> {
     let (start, quote) = (here(input), &rest(input)[..1]);
     let Some(length) = rest(input)[1..].find(quote) else {
@@ -367,7 +367,8 @@ fn prefix<'a>(input: &mut Input<'a>) -> Parsed<Prefixed<'a>> {
 
 fn signed(input: &mut Input<'_>, sign: Unary, operand: Id) -> Id {
     input.state.depth -= 1;
-    // The sign belongs to the number, because 9223372036854775808 does not fit `int64`, but -9223372036854775808 does.
+    // The sign belongs to the number, because 9223372036854775808 does not fit in `int64`, but -9223372036854775808
+    // does.
     let at = place(input, operand);
     if let (Unary::Neg, NodeKind::Number(number)) = (sign, &input.state.nodes[operand].kind)
         && let Some(negative) = number.negated()

@@ -21,8 +21,9 @@ const LISTS: usize = 50;
 /// The first line is `lacuna program 1`. Each following line is a name, `=`, and an expression of the names of earlier
 /// lines. The last line is `result = ` and a list of names. A line that begins with `#` is a comment.
 ///
-/// An input is `input("x", "float64", "csr", [2, "?"])`: the name by which the input is bound, the element type, the
-/// format and the lengths. The format is `"coo"`, `"csr"` or `"array"`, and the length `"?"` allows any length.
+/// The line of an input is a call such as `input("x", "float64", "csr", [2, "?"])`, with the name by which the input is
+/// bound, the element type, the format and the lengths. The format is `"coo"`, `"csr"` or `"array"`, and the length
+/// `"?"` allows any length.
 ///
 /// `Display` writes the program as text. For a text of [`to_text`](crate::lazy::Program::to_text), the written text is
 /// identical.
@@ -101,14 +102,14 @@ impl Program {
         &self.inputs
     }
 
-    /// Computes the results, from the tensors and arrays that the inputs are bound to.
+    /// Computes the results, from the tensors and arrays to which the inputs are bound.
     ///
     /// A tensor in another format is converted.
     ///
     /// # Errors
     ///
-    /// - `Run`: an input is not bound, or is bound to a value with another element type or shape. An operation returned
-    ///   an error.
+    /// - `Run`: an input is not bound, or is bound to a value with another element type or shape. Or an operation
+    ///   returned an error.
     /// - `Wrong`: an operation does not support the element types.
     ///
     /// ```
@@ -277,8 +278,8 @@ impl ProgramReader {
         Ok(self.nodes.len() - 1)
     }
 
-    /// Appends the nodes of a line, and returns the new index of each node. A name becomes the step of the line with
-    /// this name.
+    /// Appends the nodes of a line, and returns the new index of each node. A name is replaced by the step of the line
+    /// with this name.
     fn append(&mut self, found: Vec<ExpressionNode>) -> Result<Vec<Id>, Wrong> {
         let (mut ids, before): (Vec<Id>, _) = (Vec::with_capacity(found.len()), self.nodes.len());
         for ExpressionNode { kind, at } in found {

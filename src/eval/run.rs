@@ -35,7 +35,7 @@ pub(super) fn step_impl() -> StepImpl {
 fn run_call(call: &Call, inputs: &[&AnyValue]) -> Checked<AnyValue> {
     called(call, inputs, &CallPositions::default()).map_err(|fault| match fault {
         Fault::Run(error) => error,
-        // If types depend on values, a type error is an error of the step.
+        // If types depend on values, a type error is reported as an error of the step.
         Fault::Wrong(wrong) => Error::Argument { operation: call.op.name, why: wrong.message().to_string() },
     })
 }

@@ -64,7 +64,7 @@ impl<'a> Running<'a> {
         &self.call
     }
 
-    /// Returns the call with all arguments that the values of its inputs decide.
+    /// Returns the call with all arguments that depend on the values of its inputs.
     pub(super) fn into_call(self) -> Call {
         self.call.into_owned()
     }
@@ -123,7 +123,7 @@ impl<'a> Running<'a> {
         }
     }
 
-    /// Returns an argument as an operand, if it is one.
+    /// Returns an argument as an operand, if it is an operand.
     fn operand(&self, arg: &Arg, parameter: &str) -> Found<Option<AnyOperand<'a>>> {
         match arg {
             Arg::Input(input) => Ok(Some(AnyOperand::from(self.inputs[*input]))),
@@ -149,7 +149,7 @@ impl<'a> Running<'a> {
         }
     }
 
-    /// Returns a tensor or an array. A view is an error, because the function reads all elements.
+    /// Returns a tensor or an array. Rejects a view, because the function reads all elements.
     pub(super) fn whole(&self, parameter: &str) -> Found<AnyOperand<'a>> {
         match self.seen(parameter)? {
             AnyOperand::Stored(_) => {
@@ -201,7 +201,7 @@ impl<'a> Running<'a> {
         items.iter().map(operand).collect()
     }
 
-    /// Returns an argument as a number, if it is one.
+    /// Returns an argument as a number, if it is a number.
     pub(super) fn literal(&self, parameter: &str) -> Option<Literal> {
         number_of(self.arg(parameter))
     }
@@ -338,7 +338,7 @@ impl<'a> Running<'a> {
         }
     }
 
-    /// Returns the items of a list. Another argument is an error.
+    /// Returns the items of a list. Rejects any other argument.
     pub(super) fn list(&self, parameter: &str) -> Found<&[Arg]> {
         match self.arg(parameter) {
             Arg::List(items) => Ok(items),

@@ -55,7 +55,7 @@ pub fn functions() -> impl Iterator<Item = &'static str> {
     all().iter().map(Function::name)
 }
 
-/// Names of functions in numpy, scipy or PyTorch, each with the function of the same meaning here.
+/// Names of functions in numpy, scipy or PyTorch, each with the equivalent function of expressions.
 const NUMPY_NAMES: &str = "absolute=abs amax=max amin=min arccos=acos arcsin=asin arctan=atan argwhere=nonzero \
     astype=cast bitwise_and=bit_and bitwise_or=bit_or bitwise_xor=bit_xor cat=concat clip=clamp concatenate=concat \
     conjugate=conj dot=matmul divide=div expm1=exp_m1 fabs=abs fix=trunc fmod=rem \

@@ -39,8 +39,8 @@ fn stands_in_line(kind: &NodeKind, nodes: &[ExpressionNode]) -> bool {
         NodeKind::Number(_) | NodeKind::Text(_) | NodeKind::List(_) => true,
         NodeKind::Unary(_, x) => is_number(x),
         NodeKind::Binary(_, x, y) => is_number(x) && is_number(y),
-        // A view is written inside only if its tensor has its own line. Otherwise, nested views would lengthen the text
-        // each time.
+        // A view is written inside a line only if its tensor has its own line. Otherwise, nested views would lengthen
+        // the text each time.
         NodeKind::Call(name, arguments) if name == "stored" => {
             arguments.iter().all(|given| !stands_in_line_at_all(&nodes[given.value].kind))
         }

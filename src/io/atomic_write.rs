@@ -16,7 +16,8 @@ pub(super) const NAME: &str = ".lacuna-";
 /// The end of the names of files that replace a target.
 pub(super) const FILE: &str = ".tmp";
 
-/// The number of names to try for one file. Other processes use the other names, or left them on systems without locks.
+/// The number of names to try for one file. The other names are used by other processes, or were left by terminated
+/// processes on systems without locks.
 const MAX_NAMES: usize = 1 << 16;
 
 /// The average number of folder entries to check per written file.
@@ -47,8 +48,8 @@ impl Drop for ReplacementFile {
     }
 }
 
-/// Creates a locked file in a folder, under a short name that no other process uses. If `private` is set, only its
-/// owner may open the file. A signal that terminates the process removes the file.
+/// Creates a locked file in a folder, under a short name that no other process uses. If `private` is set, only the
+/// owner of the file may open it. A signal that terminates the process removes the file.
 #[cfg_attr(not(unix), allow(unused_variables))]
 pub(super) fn create(folder: &Path, ending: &str, private: bool) -> Result<(ReplacementFile, File)> {
     static NAMES: AtomicUsize = AtomicUsize::new(0);
@@ -72,8 +73,8 @@ pub(super) fn create(folder: &Path, ending: &str, private: bool) -> Result<(Repl
     Err(std::io::Error::new(ErrorKind::AlreadyExists, why).into())
 }
 
-/// Removes the temporary files of terminated processes in a folder. The check reads the whole folder: before each write
-/// in a small folder, after many writes in a large folder.
+/// Removes the temporary files of terminated processes in a folder. The check reads the entire folder. A small folder
+/// is checked before each write, and a large folder once per many writes.
 pub(super) fn remove_some_left(folder: &Path) {
     static TO_DELETE: Mutex<Option<HashMap<PathBuf, usize>>> = Mutex::new(None);
     let mut to_delete = TO_DELETE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -90,7 +91,7 @@ pub(super) fn remove_some_left(folder: &Path) {
     }
 }
 
-/// Removes each temporary file of a terminated process in a folder, after `found` was called with the file. Returns the
+/// Calls `found` with each temporary file of a terminated process in a folder, then removes the file. Returns the
 /// number of files in the folder.
 pub(super) fn remove_left(folder: &Path, ending: &str, mut found: impl FnMut(&File)) -> usize {
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };

@@ -10,7 +10,7 @@ pub(crate) fn names_gzip(path: &Path) -> bool {
 /// The compression of a file that is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Compression {
-    /// The usual compression of the file name.
+    /// The compression that the file name implies.
     ///
     /// A file whose name ends in `.gz` is compressed with gzip. The members of an `.npz` are deflated, and other files
     /// are not compressed.

@@ -3,8 +3,8 @@
 /// A word whose bytes are all 1.
 const EACH: u64 = 0x0101_0101_0101_0101;
 
-/// Reads the decimal digits at the start of `text`. Returns the number and the count of digits. The number is `None`
-/// without digits, or from 2^64 on.
+/// Reads the decimal digits at the start of `text`. Returns the number and the count of digits. The number is `None` if
+/// the text does not start with a digit, or if the number is 2^64 or more.
 #[inline]
 pub(crate) fn leading_digits(text: &[u8]) -> (Option<u64>, usize) {
     let (mut value, mut count) = (0, 0);
@@ -29,8 +29,8 @@ pub(crate) fn leading_digits(text: &[u8]) -> (Option<u64>, usize) {
 /// Reads the leading digits of eight bytes at once; the first byte is the lowest byte of `bytes`.
 ///
 /// A byte is not a digit if adding `0x46` overflows past `0x7f`, or subtracting `0x30` underflows. Carries and borrows
-/// change only bytes after the first such byte. The digits before it are shifted to the end, so that zeros precede the
-/// digits, and are added pairwise.
+/// change only bytes after the first byte that is not a digit. The digits before this byte are shifted to the end, so
+/// that zeros precede the digits. Then the digits are combined pairwise.
 #[inline]
 fn digits_of_eight(bytes: u64) -> (u64, usize) {
     let values = bytes.wrapping_sub(0x30 * EACH);

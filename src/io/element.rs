@@ -8,9 +8,9 @@ use crate::base::error::{Error, Result};
 use crate::element::{DType, Element, Number};
 use crate::io::digits::print_digits;
 
-/// An [`Element`] that files hold.
+/// An [`Element`] that files can contain.
 ///
-/// It can be read from text and printed as text, and as bytes in either byte order.
+/// Elements can be read and written as text and as bytes.
 pub trait FileElement: Element {
     /// The kind in a `.npy` header: `b i u f c`; `None` if numpy does not have the type (`bfloat16`).
     const NPY_KIND: Option<char>;
@@ -20,7 +20,8 @@ pub trait FileElement: Element {
     /// Integers are decimal. Floats are in decimal or scientific notation, or `nan`, `inf`, `-inf`. Complex numbers are
     /// written as `1+2j`, bool as `true`, `false`, `0` or `1`. The result is `None` for any other text.
     ///
-    /// A decimal number beyond the largest float is an infinity. An integer that does not fit is `None`.
+    /// A decimal number beyond the largest float results in an infinity. An integer that does not fit in the type
+    /// results in `None`.
     ///
     /// ```
     /// use lacuna::io::FileElement;
@@ -64,7 +65,7 @@ pub trait FileElement: Element {
     }
 }
 
-/// Reads an integer, a float or a complex number, whatever its type, as [`FileElement::parse`] reads them.
+/// Reads an integer, a float or a complex number of any type, like [`FileElement::parse`].
 ///
 /// ```
 /// use lacuna::Number;
@@ -174,7 +175,7 @@ fn print_float<T: Element + zmij::Float>(value: T, text: &mut Vec<u8>) {
     text.extend_from_slice(word.as_bytes());
 }
 
-/// Parses a finite number; a number that the type cannot hold is an infinity.
+/// Parses a finite number. A number that does not fit in the type results in an infinity.
 #[cfg(feature = "half")]
 fn parse_half<T: crate::Float>(text: &[u8]) -> Option<T> {
     f64::parse_bytes(text).map(T::from_f64)
@@ -185,13 +186,13 @@ fn print_half<T: Into<f32>>(value: T, text: &mut Vec<u8>) {
     value.into().print(text);
 }
 
-/// Returns whether a text results in the same number after reading as `f64` and rounding to `T`. Files are read like
-/// this: the shortest digits of an `f32` may be read as the midpoint between the `f32` and a neighbor.
+/// Returns whether a text results in the same number after reading as `f64` and rounding to `T`. Files are read this
+/// way. The shortest digits of an `f32` may then be read as the midpoint between the `f32` and a neighbor.
 fn reads_back_by_f64<T: Element>(text: &[u8], number: T) -> bool {
     f64::parse_bytes(text).and_then(|read| T::from_number(Number::Real(read))).is_some_and(|read| read.same(number))
 }
 
-/// Returns the canonical NaN for a NaN, otherwise the value. Text has only one NaN, whatever its sign.
+/// Returns the canonical NaN for a NaN, otherwise the value. In text there is only one NaN, without a sign.
 fn canonical_nan<T: crate::Float>(value: T) -> T {
     if value.isnan() { T::NAN } else { value }
 }
@@ -297,7 +298,7 @@ mod tests {
         assert_eq!(f16::parse("1.0004882812501"), Some(f16::from_f32(1.0009766)));
         assert_eq!(f16::parse("-1.0004882812501"), Some(f16::from_f32(-1.0009766)));
         assert_eq!(f16::parse("1.00048828125"), Some(f16::ONE));
-        // The nearest f32 is odd already, and is next to the tie; 1.00146484375 is a tie that is rounded up.
+        // The nearest f32 is already odd, and is next to the tie. The number 1.00146484375 is a tie that is rounded up.
         assert_eq!(f16::parse("1.0004883766"), Some(f16::from_f32(1.0009766)));
         assert_eq!(f16::parse("1.0014647603"), Some(f16::from_f32(1.0009766)));
         assert_eq!(bf16::parse("1.00390625000001"), Some(bf16::from_f32(1.0078125)));

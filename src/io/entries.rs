@@ -35,7 +35,7 @@ pub(crate) struct Listing<'a> {
 }
 
 impl Listing<'_> {
-    /// Reads the rest of the file. `value` reads the value of a line, after the coordinates of the line were appended.
+    /// Reads the remaining lines. `value` reads the value of a line, after the coordinates of the line are appended.
     pub(crate) fn read<T: Element>(
         &self,
         lines: &mut TextLines<impl BufRead>,
@@ -87,7 +87,8 @@ impl Listing<'_> {
     }
 }
 
-/// Entries in the order of the file; the arrays grow with the lines, whatever a header declares.
+/// Entries in the order of the file. The arrays grow with the lines that are read, not with the number that a header
+/// declares.
 pub(crate) struct FileEntries<T> {
     pub(crate) coords: CoordLists,
     pub(crate) values: Vec<T>,
@@ -120,8 +121,8 @@ impl<T: Element> FileEntries<T> {
         alloc::reserve_exact(&mut self.values, count)
     }
 
-    /// Appends an entry, for which memory is reserved. If the entry is out of order, the caller also calls
-    /// [`unordered`](FileEntries::unordered).
+    /// Appends an entry. The caller must have reserved memory with `reserve_exact`. If the entry is out of order, the
+    /// caller must also call [`unordered`](FileEntries::unordered).
     pub(crate) fn push(&mut self, coords: [usize; 2], value: T) -> Allocated<()> {
         let mut axes = (0..self.coords.rank()).zip(coords);
         axes.try_for_each(|(axis, coord)| self.coords.push(axis, coord))?;
@@ -134,8 +135,8 @@ impl<T: Element> FileEntries<T> {
         self.increasing = false;
     }
 
-    /// Records the first entry, in row-major order, that a conversion to `dtype` rejects. Sorting later loses the
-    /// positions in the file. `listed` maps an entry to its index in the file.
+    /// Records the first entry, in row-major order, that a conversion to `dtype` rejects. After sorting, the positions
+    /// in the file are not known any more. `listed` maps an entry to its index in the file.
     pub(crate) fn note_rejected(&mut self, dtype: Option<DType>, listed: impl Fn(&Self, usize) -> usize) {
         let Some(dtype) = dtype.filter(|&dtype| dtype != T::DTYPE && !self.increasing) else { return };
         let holds = holds(dtype);
@@ -152,8 +153,8 @@ impl<T: Element> FileEntries<T> {
         }
     }
 
-    /// Reserves memory for all `declared` entries, as soon as the `bytes` of text read so far allow it. Arrays that
-    /// grow step by step are copied at each step.
+    /// Reserves memory for all `declared` entries, as soon as the `bytes` of text read so far allow this size. Without
+    /// the reservation, growing arrays are copied repeatedly.
     pub(crate) fn reserve_declared(&mut self, declared: usize, bytes: u64) -> Allocated<()> {
         let entry = (self.coords.rank() * self.coords.width().bytes() + size_of::<T>()) as u64;
         let missing = declared.saturating_sub(self.values.len());
@@ -204,7 +205,7 @@ where
     }
 }
 
-/// The contents of a text file: the tensor, and the positions of its entries in the file as far as known.
+/// The contents of a text file: the tensor, and the known positions of its entries in the file.
 pub(crate) struct TextFile {
     pub(crate) tensor: TextTensor,
     /// The pattern of the tensor.
@@ -221,8 +222,8 @@ pub(crate) enum TextTensor {
 }
 
 impl TextTensor {
-    /// Returns the tensor with elements of type `T`, by a checked conversion. The tensor is moved if it has this type
-    /// already.
+    /// Returns the tensor with elements of type `T`, by a checked conversion. If the tensor already has this type, it
+    /// is moved.
     pub(crate) fn into_typed<T: Element>(self) -> Result<Erased<T>> {
         fn cast<V: Element, T: Element>(tensor: Erased<V>) -> Result<Erased<T>> {
             if T::DTYPE != V::DTYPE {
@@ -287,7 +288,7 @@ mod tests {
         entries
     }
 
-    /// Blank lines and short lines do not bound the number of entries; each entry takes at least `2 * rank` bytes.
+    /// Blank and short lines must not reserve memory for entries. The limit is one entry per `2 * rank` bytes.
     #[test]
     fn a_block_reserves_as_many_entries_as_it_can_list() {
         let options = ReadOptions::default();
@@ -311,7 +312,7 @@ mod tests {
 
     #[test]
     fn room_for_all_that_is_declared_is_made_once_the_bytes_allow_it() {
-        // An entry takes 2 * 4 + 8 bytes here, and a byte of text allows for 16.
+        // An entry needs 2 * 4 + 8 bytes of memory, and each byte of text allows 16 bytes.
         let reserved = |declared, bytes| {
             let mut entries = FileEntries::<f64>::new(2, Width::U32);
             entries.values.push(1.0);
@@ -321,7 +322,7 @@ mod tests {
         assert_eq!([reserved(1000, 999), reserved(1000, 1000), reserved(1, 1000)], [0, 999, 0]);
     }
 
-    /// Ordered blocks are ordered together only if each block begins after the end of the previous block.
+    /// A file of ordered blocks is ordered only if each block begins after the end of the previous block.
     #[test]
     fn blocks_are_in_order_among_each_other_or_not() {
         for (first, second, together) in [

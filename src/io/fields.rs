@@ -1,4 +1,4 @@
-//! Words and numbers of text, line by line: a cursor that reads each byte once.
+//! Words and numbers of text, line by line. A cursor reads each byte once.
 
 use num_complex::Complex;
 
@@ -53,19 +53,19 @@ impl<'a> Fields<'a> {
         (!word.is_empty()).then_some(word)
     }
 
-    /// Returns the next word; the error for a missing word calls it `what`.
+    /// Returns the next word. The error for a missing word names it `what`.
     pub(crate) fn word(&mut self, what: &str) -> LineResult<&'a [u8]> {
         self.next().ok_or_else(|| format!("the line ends before {what}"))
     }
 
-    /// Reads the next word as a number that is not negative; errors call it `what`.
+    /// Reads the next word as a number that is not negative. Errors name the number `what`.
     pub(crate) fn count(&mut self, what: &str) -> LineResult<usize> {
         let word = self.word(what)?;
         let text = std::str::from_utf8(word).unwrap_or("");
         text.parse().map_err(|_| format!("{what} `{}` is not {}", quote(word), expected_count(text)))
     }
 
-    /// Reads the next word as an index from 1 to `length`, and returns it counted from 0. Errors call it `what`.
+    /// Reads the next word as an index from 1 to `length`, and returns it counted from 0. Errors name the index `what`.
     #[inline]
     pub(crate) fn index(&mut self, what: &str, length: usize) -> LineResult<usize> {
         let (number, digits) = leading_digits(self.rest);
@@ -88,7 +88,7 @@ impl<'a> Fields<'a> {
         let (shown, digits) = (quote(word), word.strip_prefix(b"-").unwrap_or(word));
         let is_integer = !digits.is_empty() && digits.iter().all(u8::is_ascii_digit);
         let is_too_great = number.is_some_and(|index| index > length as u64);
-        // If the shape is not known, almost no index is out of bounds.
+        // If the shape is not known, the bound is so large that the message does not state it.
         let is_bounded = length as u64 <= u32::MAX.into();
         match is_integer && (is_bounded || is_too_great) {
             true => format!("{what} {shown} is out of bounds for 1..={length}"),
@@ -132,7 +132,7 @@ impl<'a> Fields<'a> {
         format!("unexpected `{}` at the end of the line", quote(self.next().unwrap_or_default()))
     }
 
-    /// Returns whether a word of `length` bytes ends there.
+    /// Returns whether the word ends after `length` bytes.
     #[inline]
     fn is_word(&self, length: usize) -> bool {
         self.rest.get(length).is_none_or(u8::is_ascii_whitespace)
@@ -198,7 +198,7 @@ impl Scan for f64 {
         {
             return Some(found);
         }
-        // Text has only one NaN, whatever its sign.
+        // In text there is only one NaN, without a sign.
         Some((if f64::is_nan(value) { f64::NAN } else { value }, length))
     }
 }

@@ -58,7 +58,7 @@ impl FileFormat {
         FileFormat::ALL.into_iter().find(|format| format.name().eq_ignore_ascii_case(name))
     }
 
-    /// Returns whether such files contain compressed data, with an index at their end. Such a file is read at any
+    /// Returns whether such files contain compressed data, with an index at their end. These files are read at any
     /// position. A stream is first read to its end, and gzip data are rejected.
     pub(crate) fn is_archive(self) -> bool {
         !matches!(self, FileFormat::MatrixMarket | FileFormat::Tns | FileFormat::Npy)
@@ -88,9 +88,10 @@ impl FileFormat {
         }
     }
 
-    /// Returns the format that the first bytes of a file show.
+    /// Returns the format that the first bytes of a file indicate.
     ///
-    /// The first bytes of a gzip file do not show its format; [`read_from`](crate::io::read_from) inflates them first.
+    /// The first bytes of a gzip file do not indicate its format. [`read_from`](crate::io::read_from) first inflates
+    /// these bytes.
     ///
     /// ```
     /// use lacuna::io::FileFormat;

@@ -1,4 +1,4 @@
-//! gzip: streams inflated under a limit, and deflated to the same bytes each time.
+//! gzip: streams are inflated up to a limit, and deflated to the same bytes each time.
 
 use std::io::{BufRead, ErrorKind, Read, Result, Write};
 
@@ -24,7 +24,8 @@ pub(crate) fn archive_error(format: FileFormat) -> Error {
     Error::Format { place: "the archive".into(), message }
 }
 
-/// Returns a writer that compresses its bytes; it must be finished. The gzip header does not contain a time or a name.
+/// Returns a writer that compresses its bytes. The caller must finish the writer. The gzip header does not contain a
+/// time or a name.
 pub(crate) fn deflater<W: Write>(writer: W) -> GzEncoder<W> {
     GzEncoder::new(writer, flate2::Compression::default())
 }
@@ -34,11 +35,11 @@ pub(crate) fn deflater<W: Write>(writer: W) -> GzEncoder<W> {
 pub(crate) struct Inflater<'a, R> {
     /// `None` after the last member.
     decoder: Option<GzDecoder<CountingReader<R>>>,
-    /// The number of compressed bytes, as far as it is known.
+    /// The known number of compressed bytes.
     length: u64,
     inflated: u64,
     options: &'a ReadOptions,
-    /// True after an error: nothing more is read.
+    /// True after an error. After an error nothing more is read.
     failed: bool,
 }
 
@@ -114,7 +115,7 @@ fn at_byte(bytes: u64, message: String) -> Error {
     Error::Format { place: format!("gzip data, after {bytes} bytes"), message }
 }
 
-/// A reader that counts the bytes read, and records whether it failed itself.
+/// A reader that counts the bytes read, and records whether the wrapped reader failed.
 struct CountingReader<R> {
     reader: R,
     bytes: u64,
@@ -167,7 +168,7 @@ mod tests {
         deflater.finish().unwrap()
     }
 
-    /// A decoder that is read again would continue with the next member.
+    /// A second read after the end of a decoder would continue with the next member.
     #[test]
     fn after_a_wrong_checksum_there_is_nothing_more_to_read() {
         let mut bytes = member(b"first");

@@ -10,7 +10,7 @@ use crate::base::error::Result;
 
 /// The labels of an axis, numbered 0, 1, … by position.
 ///
-/// Each label can be found by its number, and each number by its label.
+/// You can look up a label by its number, and a number by its label.
 ///
 /// ```
 /// use lacuna::io::{CsvColumns, Labelled, ReadOptions, read_csv_from};
@@ -29,7 +29,7 @@ pub struct Labels {
     /// All labels, one after another, and the end of each label.
     text: String,
     ends: Vec<usize>,
-    /// The indices, by the hashes of their labels. The hash key is random, because the file may come from anyone.
+    /// The indices, by the hashes of their labels. The hash key is random, because files are not trusted.
     numbers: HashTable<usize>,
     hasher: RandomState,
 }

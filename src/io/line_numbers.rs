@@ -3,7 +3,7 @@
 use crate::base::error::Error;
 use crate::io::lines::at_line;
 
-/// The maximum number of runs that are kept: a megabyte.
+/// The maximum number of runs that are kept. They take one megabyte.
 const MAX_RUNS: usize = 1 << 16;
 
 /// The lines of entries, as runs of entries on consecutive lines. A run is its first entry and the distance from the
@@ -57,7 +57,7 @@ impl LineNumbers {
         (!self.is_lost).then(|| self.runs[run].1.wrapping_add(entry as u64))
     }
 
-    /// Records the entry that a conversion rejects first.
+    /// Records the first entry that a conversion rejects.
     pub(crate) fn note_rejected(&mut self, entry: usize, coords: Vec<usize>, value: String) {
         self.rejected = self.line(entry).map(|line| RejectedEntry { coords, value, line });
     }
@@ -95,7 +95,7 @@ impl LineNumbers {
             return Some(format!("line {line}"));
         }
         let coords = coords(entry)?;
-        // A value combined from duplicates is on no line.
+        // A value that combines duplicates does not have a line.
         let known = self.rejected.as_ref().filter(|known| known.coords == coords && known.value == value);
         Some(known.map_or_else(|| format!("entry {}", one_based(&coords)), |known| format!("line {}", known.line)))
     }

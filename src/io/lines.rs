@@ -7,7 +7,7 @@ use crate::base::error::{Error, Result};
 use crate::base::threads::pipeline::pipeline;
 use crate::io::fields::{Fields, LineResult};
 
-/// The size of a block in bytes; only a long line makes a block larger. A block and its parsed entries fit a cache.
+/// The size of a block in bytes; only a long line makes a block larger. A block and its parsed entries fit in a cache.
 const BLOCK: u64 = 1 << 18;
 
 /// The maximum length of a line in bytes, beyond any line of numbers and any usual comment.
@@ -86,7 +86,7 @@ impl<R: BufRead> TextLines<R> {
         Err(self.error(format!("the file declares {declared} entries, but ends after {listed}")))
     }
 
-    /// Parses the rest of the file. `parse` runs on several blocks at once, and `take` receives the results in order.
+    /// Parses the remaining lines. `parse` runs on several blocks at once, and `take` receives the results in order.
     pub(crate) fn for_each_block<C: Send>(
         &mut self,
         parse: impl Fn(&mut LineBlock<'_>) -> C + Sync + Send,
@@ -115,7 +115,7 @@ impl<R: BufRead> TextLines<R> {
 pub(crate) struct ParsedLines<'a> {
     text: &'a [u8],
     comment: u8,
-    /// The lines before the block.
+    /// The number of lines before the block.
     pub(crate) before: u64,
     /// The bytes read so far, including this block.
     pub(crate) bytes: u64,
@@ -124,8 +124,8 @@ pub(crate) struct ParsedLines<'a> {
 }
 
 impl ParsedLines<'_> {
-    /// Rejects the first entry beyond the declared entries; `listed` come before this block, `parsed` are in this
-    /// block.
+    /// Rejects the first entry beyond the declared number. `listed` entries are before this block, and `parsed` entries
+    /// are in this block.
     pub(crate) fn check_count(&self, listed: usize, parsed: usize, declared: usize) -> Result<()> {
         let left = declared - listed;
         if parsed < left || (parsed == left && !self.rejection) {
@@ -149,7 +149,7 @@ impl ParsedLines<'_> {
     }
 }
 
-/// Reads the rest of the last line in `buffer`, up to the maximum length.
+/// Reads the remaining part of the last line in `buffer`, up to the maximum length.
 fn read_line(reader: &mut impl BufRead, buffer: &mut Vec<u8>) -> Result<()> {
     let before = last_line(buffer).len() as u64;
     let mut left = LONGEST_LINE.saturating_sub(before) as usize;
@@ -214,7 +214,7 @@ impl<'a> LineBlock<'a> {
 
     /// Returns the number of lines; the last line may end without a line end.
     pub(crate) fn count_lines(&self) -> usize {
-        // Chunks are so short that a `u8` holds the count: sums of `u8` are compiled to SIMD.
+        // A count per chunk fits in a `u8`, because chunks are short. Sums of `u8` are compiled to SIMD.
         let count = |text: &[u8]| text.iter().map(|&byte| u8::from(byte == b'\n')).sum::<u8>();
         let ends: usize = self.text.chunks(u8::MAX.into()).map(|text| usize::from(count(text))).sum();
         ends + usize::from(!last_line(self.text).is_empty())
@@ -278,7 +278,7 @@ mod tests {
             (block.len(), block.count_lines())
         };
         assert_eq!([count(""), count("\n"), count("a"), count("a\nb\n")], [(0, 0), (1, 1), (1, 1), (4, 2)]);
-        // The count exceeds a `u8`.
+        // The count does not fit in a `u8`.
         assert_eq!(count(&("\n".repeat(600) + "a")), (601, 601));
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! [`read_coo`] and [`read_csr`] return a tensor of static types, and convert the types of the file. [`read`] returns
 //! an [`AnyTensor`], with the format and the element type of the file, unless [`ReadOptions`] set others.
-//! [`dispatch!`](crate::dispatch!) runs generic code on it. [`write()`] accepts tensors of all these types.
+//! [`dispatch!`](crate::dispatch!) runs generic code on an `AnyTensor`. [`write()`] accepts tensors of all these types.
 //!
 //! | file | read | written |
 //! | --- | --- | --- |
@@ -11,18 +11,18 @@
 //! | `.npy` | any rank, both byte orders, C and Fortran order | the dense array, below a limit |
 //! | `.npz` | scipy csr, csc, coo; pydata/sparse COO, GCXS | scipy for a matrix with fill of zero, otherwise pydata |
 //!
-//! With the feature `parquet`, `.parquet` holds any tensor as a table with one row per entry. For tables written by
-//! other programs, set [`ReadOptions::shape`] and the names of their columns.
+//! With the feature `parquet`, a `.parquet` file contains any tensor, as a table with one row per entry. For tables
+//! written by other programs, set [`ReadOptions::shape`] and the names of their columns.
 //!
 //! [`read_csv`] and [`write_csv`] read and write tables of entries, `.csv`, with one column per axis and one column of
 //! values. The labels in the columns become the positions of the axes.
 //!
 //! Text and `.npy` files may be compressed with gzip: `.mtx.gz`, `.tns.gz`, `.npy.gz`. A reader detects gzip by the
-//! first bytes. A writer uses gzip because of the extension or of [`WriteOptions::compression`].
+//! first bytes. A writer uses gzip if the extension or [`WriteOptions::compression`] selects it.
 //!
-//! A reader does not trust the sizes in a header: its memory grows with the bytes that arrive. A damaged file is an
-//! [`Error::Format`](crate::Error::Format) that names the line, or the member and field. A writer first writes to a
-//! temporary file and renames it at the end, so the file is either complete or absent.
+//! A reader does not trust the sizes in a header: its memory grows with the bytes that arrive. For a damaged file, the
+//! reader returns [`Error::Format`](crate::Error::Format), which names the line, or the member and field. A writer
+//! first writes to a temporary file and renames it at the end, so the file is either complete or absent.
 //!
 //! # Examples
 //!

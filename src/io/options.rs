@@ -13,7 +13,7 @@ use crate::io::element::FileElement;
 use crate::io::progress::Progress;
 use crate::tensor::triplets::Duplicates;
 
-/// The memory that every reader may use, whatever the size of its file: 64 MiB.
+/// The memory that every reader may use, for any file size: 64 MiB.
 const FLOOR: u64 = 64 << 20;
 
 /// The memory of a reader's buffers, as part of the limit for a tensor.
@@ -33,7 +33,7 @@ pub(crate) enum EntryOrder {
     Any,
 }
 
-/// The options for reading a file. By default, the file determines everything.
+/// The options for reading a file. By default, the file determines all properties of the tensor.
 ///
 /// # Examples
 ///
@@ -53,18 +53,18 @@ pub(crate) enum EntryOrder {
 pub struct ReadOptions {
     /// The format of the tensor.
     ///
-    /// By default it is the format of the file: CSR for compressed layouts, otherwise COO. A compressed layout is read
-    /// as COO if the offsets of the lanes would be out of proportion to the file.
+    /// The default is the format of the file: CSR for compressed layouts, otherwise COO. A compressed layout is read as
+    /// COO if the offsets of the lanes would be far larger than the file.
     pub format: Option<Format>,
     /// The element type of the tensor.
     ///
-    /// The elements of the file are converted; an element that does not fit is an error.
+    /// The elements of the file are converted. If an element cannot be converted, the reader returns an error.
     pub dtype: Option<DType>,
     /// The fill, as text in the element type of the result.
     ///
-    /// For sparse layouts it is the value of unstored positions: zero by default. For dense layouts it is the value
-    /// that is left unstored: zero by default in `.npy`, none in a Matrix Market array. If the file names its own fill,
-    /// this option is an error.
+    /// For sparse layouts, the fill is the value of unstored positions. The default is zero. For dense layouts, the
+    /// fill is the value that is not stored. The default is zero in `.npy`; in a Matrix Market array, all values are
+    /// stored by default. If the file states its own fill, the reader rejects this option.
     pub fill: Option<String>,
     /// The shape for formats that do not state it, such as `.tns`; otherwise a check.
     ///
@@ -72,18 +72,19 @@ pub struct ReadOptions {
     pub shape: Option<Shape>,
     /// The names of the columns of a Parquet table that does not describe a tensor.
     ///
-    /// Name the columns of the coordinates first, one per axis, and then the column of the values. By default they are
-    /// `indices_0`, `indices_1`, ... and `values`.
+    /// Name the columns of the coordinates first, one per axis, and then the column of the values. The default names
+    /// are `indices_0`, `indices_1`, ... and `values`.
     #[cfg(feature = "parquet")]
     pub columns: Option<Vec<String>>,
     /// The rule for entries that the file repeats: their sum by default.
     pub duplicates: Duplicates,
     /// The memory limit in bytes.
     ///
-    /// It limits three sizes, each with another default:
+    /// The option limits three sizes, each with its own default:
     ///
     /// - the inflated bytes of compressed input: the larger of 64 MiB and 64 times the file;
-    /// - the tensor in memory, if a header could claim more than the file has: 64 MiB, and 16 bytes per byte read;
+    /// - the tensor in memory, if a header could claim more entries than the file has: 64 MiB plus 16 bytes per byte
+    ///   read;
     /// - an `.npz` or a Parquet file from a stream: no limit.
     pub max_memory: Option<u64>,
     /// The callback that receives the number of bytes read so far.
@@ -116,7 +117,7 @@ impl ReadOptions {
 
     /// Sets the element type, to which the elements of the file are converted.
     ///
-    /// An element that does not fit is an error.
+    /// If an element cannot be converted, the reader returns an error.
     pub fn dtype(self, dtype: DType) -> Self {
         ReadOptions { dtype: Some(dtype), ..self }
     }
@@ -164,16 +165,16 @@ impl ReadOptions {
         self.max_memory.unwrap_or_else(|| FLOOR.saturating_add(bytes.saturating_mul(16)))
     }
 
-    /// Returns the bytes that a tensor may take when `held` bytes are in memory as well. A limit set by the user is not
-    /// reduced.
+    /// Returns the bytes that a tensor may take if `held` other bytes are in memory at the same time. A limit set by
+    /// the user is not reduced.
     pub(crate) fn tensor_budget(&self, bytes: u64, held: u64) -> u64 {
         let taken = self.max_memory.map_or(held.saturating_add(BUFFERS), |_| 0);
         self.tensor_limit(bytes).saturating_sub(taken)
     }
 
-    /// Rejects `count` entries above `limit` bytes; the coordinates of an entry take `coords` bytes. A limit set by the
-    /// user applies only to the tensor. The default limit also applies to the work: sorting entries, or values in
-    /// another type.
+    /// Rejects `count` entries if they need more than `limit` bytes. The coordinates of an entry take `coords` bytes. A
+    /// limit set by the user applies only to the tensor. The default limit also applies to the work: sorting entries,
+    /// or values in another type.
     pub(crate) fn guard_entries<T>(&self, count: usize, coords: usize, order: EntryOrder, limit: u64) -> Result<()> {
         self.guard_entries_of(size_of::<T>(), count, coords, order, limit)
     }
@@ -205,7 +206,7 @@ impl ReadOptions {
     }
 
     /// Returns the fill for a file of `T`: the value of this type that equals the requested fill exactly. Returns
-    /// `None` if no value does.
+    /// `None` if no value of the type equals the fill.
     ///
     /// # Errors
     ///
@@ -283,16 +284,16 @@ pub(crate) fn holds(dtype: DType) -> fn(Number) -> bool {
 pub struct WriteOptions {
     /// The maximum number of bytes of a dense file.
     ///
-    /// By default it is the larger of 1 GiB and 16 times the bytes of the tensor.
+    /// The default is the larger of 1 GiB and 16 times the bytes of the tensor.
     pub max_memory: Option<u64>,
     /// The compression of the file.
     pub compression: Compression,
-    /// The number of entries of a part in a Parquet folder: by default 16 Mi.
+    /// The number of entries of a part in a Parquet folder. The default is 16 Mi.
     ///
-    /// A part has complete row groups, at least one.
+    /// A part has one or more complete row groups.
     #[cfg(feature = "parquet")]
     pub part_entries: Option<usize>,
-    /// The number of entries of a Parquet row group: 1 Mi by default and at most.
+    /// The number of entries of a Parquet row group. The default and the maximum are 1 Mi.
     ///
     /// A reader holds one row group in memory at a time.
     #[cfg(feature = "parquet")]

@@ -1,10 +1,10 @@
-//! A tensor repartitioned to temporary files, each with the entries in a range of an axis along which the tensor is not
-//! ordered.
+//! A tensor repartitioned to temporary files. Each file has the entries in a range of an axis along which the tensor is
+//! not ordered.
 //!
-//! Each entry is appended to the file of its range, after the entries before it in row-major order. So each file is in
-//! row-major order as well. If there are too many ranges to open a file for each, entries go to files of larger ranges
-//! first. Each of these files is repartitioned again. The bytes read and written therefore grow with the entries, not
-//! with the number of ranges.
+//! Each entry is appended to the file of its range, after the entries before it in row-major order. Each file is
+//! therefore also in row-major order. If there are too many ranges to open one file per range, entries are first
+//! written to files of larger ranges. Each of these files is then repartitioned again. The bytes read and written
+//! therefore grow with the entries, not with the number of ranges.
 
 use std::collections::VecDeque;
 use std::fs::{self, File};
@@ -97,7 +97,7 @@ impl Partitioned {
         (self.of)(tensor.into_format(self.format)?)
     }
 
-    /// Returns the entries in a range of the axis. Positions outside all files are an error.
+    /// Returns the entries in a range of the axis. Returns an error for positions outside all files.
     fn in_range(&self, range: &Range<usize>) -> Result<AnyTensor> {
         let mut parts = Vec::new();
         for (number, pile) in self.piles.iter().enumerate() {

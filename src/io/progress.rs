@@ -10,10 +10,11 @@ use crate::base::error::Error;
 
 /// A callback that receives the number of bytes read or written so far.
 ///
-/// For a compressed file the bytes are those of the file, so you can compare them with its length. Bytes that are read
-/// twice count twice: the directory and the headers of an `.npz`. The reader calls the callback after each block of
-/// about 64 KiB, on its own thread, and waits for it. The bytes of all chunks that [`Chunks`](crate::lazy::Chunks) read
-/// are counted together. Several threads may call the callback at once, so a smaller number can follow a larger one.
+/// For a compressed file, compressed bytes are counted, so you can compare the count with the length of the file. Bytes
+/// that are read twice count twice, for example the directory and the headers of an `.npz`. The reader calls the
+/// callback after each block of about 64 KiB, on its own thread, and waits for it. The bytes of all chunks that
+/// [`Chunks`](crate::lazy::Chunks) read are counted together. Several threads may call the callback at once, so a
+/// smaller number can follow a larger one.
 ///
 /// # Examples
 ///
@@ -50,13 +51,13 @@ impl fmt::Debug for Progress {
 
 /// A reader or writer that counts its bytes and reports the count.
 ///
-/// A writer fails only once: the first error is kept, and later bytes are accepted and discarded. So encoders that
-/// write once more when they are dropped neither fail again nor report an error.
+/// A writer fails only once: the first error is kept, and later bytes are accepted and discarded. An encoder that
+/// writes again when it is dropped therefore does not fail again.
 pub(crate) struct Watched<'a, S> {
     stream: S,
     bytes: u64,
     progress: &'a Option<Progress>,
-    /// The count that is reported instead of `bytes`: the bytes of several streams.
+    /// The total of several streams, which is reported instead of `bytes`.
     all: Option<&'a AtomicU64>,
     failure: Option<Error>,
 }

@@ -52,7 +52,7 @@ pub fn read(path: impl AsRef<Path>, options: &ReadOptions) -> Result<AnyTensor> 
     read_any(path.as_ref(), options)
 }
 
-/// Reads a file; not generic, so that it is compiled only with the library.
+/// Reads a file. The function is not generic, so it is compiled only with the library.
 fn read_any(path: &Path, options: &ReadOptions) -> Result<AnyTensor> {
     Content::of_path(path, options, IndexKind::narrowest())?.into_any(options)
 }
@@ -128,12 +128,13 @@ pub fn read_header(path: impl AsRef<Path>, options: &ReadOptions) -> Result<AnyT
 /// of the ranges.
 ///
 /// In a `.parquet` file, a row group or a page is skipped if its bounds show that all its entries are outside the
-/// ranges. Each page that is read is compared with its checksum, if the page has a checksum. Any other file is first
-/// read in full.
+/// ranges. lacuna compares each page that it reads with the checksum of the page, if there is one. Any other file is
+/// first read in full.
 ///
 /// # Errors
 ///
-/// The errors of [`read`], and `RankMismatch` or `SliceOutOfRange`: the ranges do not fit the shape of the tensor.
+/// The errors of [`read`], and `RankMismatch` or `SliceOutOfRange`: the ranges are not valid for the shape of the
+/// tensor.
 ///
 /// # Examples
 ///
@@ -208,11 +209,11 @@ fn content_from(reader: &mut dyn Read, format: Option<FileFormat>, options: &Rea
 /// Reads the file at `path` as a tensor in coordinate format, of static types.
 ///
 /// The element type and the format in the options are ignored. Text is read directly into coordinates of type `I`, so
-/// `u32` coordinates never need the memory of wider ones.
+/// `u32` coordinates never need the memory of wider coordinates.
 ///
 /// # Errors
 ///
-/// The errors of [`read`], and `AxisTooLong`: an axis does not fit `I`.
+/// The errors of [`read`], and `AxisTooLong`: an axis is too long for `I`.
 ///
 /// # Examples
 ///

@@ -10,15 +10,15 @@ use crate::io::atomic_write::{self, ReplacementFile};
 
 /// Writes the file at `path` completely or not at all.
 ///
-/// The bytes go to a temporary file, which replaces the target after `write` has succeeded.
+/// `write` writes to a temporary file, which replaces the target after `write` has succeeded.
 ///
-/// A target is written directly in three cases: it is not a regular file, it was deleted, or it is the output of this
-/// program. Links are followed. The new file has the permissions of the old file and, as far as the system allows, its
-/// owner and group. Temporary files of terminated processes in the folder are removed.
+/// A target is written directly in three cases: the target is not a regular file, it was deleted, or it is the standard
+/// output of this program. Links are followed. The new file has the permissions of the old file and, as far as the
+/// system allows, its owner and group. Temporary files of terminated processes in the folder are removed.
 ///
 /// # Errors
 ///
-/// The error of `write`, or `Io`. An error leaves no new file, and leaves an existing file unchanged.
+/// The error of `write`, or `Io`. After an error, no new file exists, and an existing file is unchanged.
 ///
 /// # Examples
 ///
@@ -73,7 +73,7 @@ impl TargetKind {
         if found.is_dir() {
             return Ok(TargetKind::Folder);
         }
-        // The given path is opened, because the file that `/dev/stdout` leads to may be without a name.
+        // The given path is opened, because the file to which `/dev/stdout` leads may not have a name.
         let has_no_name = fs::canonicalize(path).is_err();
         if has_no_name || !found.is_file() {
             return Ok(TargetKind::Stream(OpenOptions::new().write(true).truncate(has_no_name).open(path)?));
@@ -81,7 +81,7 @@ impl TargetKind {
         if let Some(output) = own_output(&found) {
             return Ok(TargetKind::Stream(output));
         }
-        // A file that may not be written is not replaced either.
+        // If the permissions do not allow writing to a file, the file is not replaced.
         OpenOptions::new().write(true).open(path)?;
         Ok(TargetKind::File(found))
     }
@@ -150,8 +150,8 @@ fn is_folder() -> Error {
     std::io::Error::new(ErrorKind::IsADirectory, "the output path is a folder").into()
 }
 
-/// Returns the file that this program prints to, if it is the file found. A shell has opened this file, and other
-/// programs write to it as well, so it must not be replaced.
+/// Returns the standard output of this program, if it is the file found. A shell has opened this file, and other
+/// programs may also write to it, so it must not be replaced.
 #[cfg(unix)]
 fn own_output(found: &Metadata) -> Option<File> {
     use std::os::fd::AsFd;
@@ -166,8 +166,8 @@ fn own_output(_: &Metadata) -> Option<File> {
     None
 }
 
-/// Sets the owner, the group and the permissions of the old file on a file that so far only its owner may read. If the
-/// group cannot be set, it gets no permissions.
+/// Copies the owner, the group and the permissions of the old file to a new file that only its owner may read. If the
+/// group cannot be set, the group does not get permissions.
 #[cfg(unix)]
 fn keep_access(file: &File, before: &Metadata) -> Result<()> {
     use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
@@ -185,7 +185,7 @@ fn keep_access(file: &File, before: &Metadata) -> Result<()> {
 /// The maximum number of links that are followed one after another, as in Linux.
 const MAX_LINKS: usize = 40;
 
-/// Returns the file that a path leads to through links, including links to a missing file.
+/// Follows links and returns the final path, which may be missing.
 fn target_of(path: &Path) -> PathBuf {
     let behind = |path: &PathBuf| {
         let link = fs::read_link(path).ok()?;
@@ -195,8 +195,8 @@ fn target_of(path: &Path) -> PathBuf {
     fs::canonicalize(path).ok().or_else(followed).unwrap_or_default()
 }
 
-/// Makes the new name as durable as the bytes. Failures are ignored: not every file system can do this, and the file is
-/// in place already.
+/// Makes the new name as durable as the bytes. Failures are ignored, because not every file system supports this, and
+/// the file already has its name.
 fn sync_folder(path: &Path) {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let _ = File::open(folder).and_then(|folder| folder.sync_all());

@@ -27,7 +27,7 @@ use crate::tensor::erased::SparseRef;
 ///
 /// # Errors
 ///
-/// The errors of [`Dataset::open`]; `AxisTooLong`: an axis does not fit `I`.
+/// The errors of [`Dataset::open`]; `AxisTooLong`: an axis is too long for `I`.
 ///
 /// # Examples
 ///
@@ -67,12 +67,12 @@ impl<T: FileElement, I: Index, E: Engine> On<CooTensor<T, I>, E> {
     ///
     /// [`DatasetWriter::create`](crate::io::DatasetWriter::create) documents which paths are folders.
     /// [`Chunks`](crate::lazy::Chunks) writes the value chunk by chunk. If the value can be computed in chunks along
-    /// its first axis, it is never entirely in memory.
+    /// its first axis, the entire value is never in memory.
     ///
     /// # Errors
     ///
-    /// The errors of [`collect`](On::collect) and of [`DatasetWriter`](crate::io::DatasetWriter). An error leaves no
-    /// new file, and leaves an existing file unchanged.
+    /// The errors of [`collect`](On::collect) and of [`DatasetWriter`](crate::io::DatasetWriter). After an error, no
+    /// new file exists, and an existing file is unchanged.
     ///
     /// # Examples
     ///
@@ -110,7 +110,7 @@ impl ChunkSink {
     }
 
     /// Writes the next chunk, or the next entries in order as a tensor of the full shape. A chunk that stores all
-    /// positions may have any fill, which need not be the fill of the tensor.
+    /// positions may have a fill that differs from the fill of the tensor.
     pub(crate) fn push<T: FileElement>(&mut self, x: SparseRef<'_, T>) -> Result<()> {
         if x.shape().get(1..) != self.shape.get(1..) {
             let (expected, found) = (self.shape.clone(), x.shape().clone());
@@ -136,8 +136,8 @@ impl ChunkSink {
     }
 }
 
-/// The number of entries below which all coordinates are read to find ranges. This is fast, and one page may hold most
-/// of these entries.
+/// The number of entries below which all coordinates are read to find ranges. Reading them is fast, and one page may
+/// contain most of these entries.
 const MANY: u64 = 1 << 20;
 
 /// A tensor in files.

@@ -15,7 +15,7 @@ use crate::lazy::{Engine, Lazy, On};
 
 /// Returns a Parquet file, or a folder of them, as a dynamically typed source.
 ///
-/// It is the start of a lazy graph. The value is a tensor whose element type is that of the file.
+/// The source is the start of a lazy graph. Its value is a tensor with the element type of the file.
 /// [`scan`](crate::io::scan) does the same with static types.
 ///
 /// # Errors

@@ -1,4 +1,4 @@
-//! Sources that must seek, because a list of their parts is at the end.
+//! Sources that must support seeking, because a list of their parts is at the end.
 
 use std::io::{Read, Seek};
 

@@ -19,10 +19,10 @@ use crate::tensor::erased::Erased;
 /// The byte that starts a comment.
 const COMMENT: u8 = b'#';
 
-/// The word that starts a comment with the shape, which the entries may not determine.
+/// The word that starts a comment with the shape. The entries may not be sufficient to determine the shape.
 const SHAPE: &[u8] = b"shape:";
 
-/// Reads a `.tns` file, and returns its contents with its number of bytes.
+/// Reads a `.tns` file. Returns the contents and the number of bytes.
 pub(crate) fn read(reader: impl BufRead, options: &ReadOptions, index: IndexKind) -> Result<(TextFile, u64)> {
     if options.only_header {
         return Err(Error::Format {
@@ -58,7 +58,7 @@ fn integer<T: Scan>(fields: &mut Fields<'_>) -> LineResult<T> {
     }
 }
 
-/// The facts in the lines before the entries, otherwise in the first entry.
+/// The facts from the lines before the entries, or from the first entry if it is the first line.
 #[derive(Debug, Default)]
 struct TnsHeader {
     /// The lengths of the axes, if known.
@@ -98,8 +98,8 @@ impl TnsHeader {
 
     /// Returns the header of a file that starts with its first entry, a line of `words` words.
     ///
-    /// A shape comment is not enough to accept a line without a value: in files of other programs, the comment may
-    /// count something else.
+    /// A shape comment is not enough to accept a line without a value: in files of other programs, the numbers in the
+    /// comment may have another meaning.
     fn of_entry(shape: Option<Shape>, is_requested: bool, words: usize) -> LineResult<TnsHeader> {
         let rank = shape.as_ref().map_or(words - 1, |shape| shape.rank());
         if rank > MAX_AXES {
@@ -211,7 +211,7 @@ pub(crate) fn write(writer: &mut dyn Write, pattern: &AnyPattern, values: &dyn F
     write_entries(writer, pattern, values)
 }
 
-/// Returns the smallest lengths of axes that fit the entries.
+/// Returns the smallest lengths of axes that contain all entries.
 fn bounding_lengths(pattern: &AnyPattern) -> Vec<usize> {
     let mut lengths = vec![0; pattern.shape().rank()];
     pattern.walk_range(0..pattern.nnz(), &mut |_, coords| {

@@ -28,7 +28,7 @@ use crate::tensor::erased::SparseRef;
 
 /// Writes a tensor or an array to the file at `path`, in the format of its extension.
 ///
-/// For an array, formats other than `.npy` store only the elements that are not 0.
+/// Formats other than `.npy` store only the elements of an array that are not 0.
 ///
 /// If the extension is followed by `.gz`, the file is compressed with gzip. The file appears only if writing succeeds.
 ///
@@ -39,10 +39,10 @@ use crate::tensor::erased::SparseRef;
 ///
 /// - `Io`: the file cannot be written;
 /// - `Format`: the extension does not name a format;
-/// - `NotRepresentable`: the format cannot hold the tensor; the error names a format that can;
+/// - `NotRepresentable`: the format does not support the tensor; the error names a format that does;
 /// - `TooLarge`: the dense file would be larger than [`WriteOptions::max_memory`].
 ///
-/// An error leaves no new file, and leaves an existing file unchanged.
+/// After an error, no new file exists, and an existing file is unchanged.
 ///
 /// # Examples
 ///
@@ -65,7 +65,7 @@ pub fn write(path: impl AsRef<Path>, tensor: &impl FileTensor, options: &WriteOp
     write_file(path.as_ref(), tensor, options)
 }
 
-/// Writes a file; not generic, so that it is compiled only with the library.
+/// Writes a file. The function is not generic, so it is compiled only with the library.
 fn write_file(path: &Path, tensor: &dyn FileTensor, options: &WriteOptions) -> Result<()> {
     let format =
         FileFormat::from_path(path).ok_or_else(|| unknown_format("the extension does not name one; use write_to"))?;
@@ -85,7 +85,7 @@ fn write_file(path: &Path, tensor: &dyn FileTensor, options: &WriteOptions) -> R
 ///
 /// # Errors
 ///
-/// The errors of [`write()`]. The bytes that were written before the error remain.
+/// The errors of [`write()`]. The stream keeps the bytes that were written before the error.
 pub fn write_to(
     mut writer: impl Write,
     format: FileFormat,
@@ -103,7 +103,7 @@ fn write_stream(
 ) -> Result<()> {
     let mut target = Watched::new(writer, &options.progress);
     let written = write_watched(&mut target, format, tensor, options);
-    // The first of several errors is reported: the others follow from it.
+    // If there are several errors, the first error is reported, because it causes the later errors.
     target.failure().map_or(written, Err)
 }
 
@@ -124,7 +124,7 @@ fn write_watched(
     Ok(writer.flush()?)
 }
 
-/// The tensors that a file can hold: [`Tensor`] in both formats, [`AnyTensor`], and arrays of `ndarray`.
+/// The tensors that can be written to files: [`Tensor`] in both formats, [`AnyTensor`], and arrays of `ndarray`.
 ///
 /// The trait is sealed.
 pub trait FileTensor: Sealed {
@@ -146,7 +146,7 @@ impl parquet::DatasetWriter {
     ///
     /// - `ShapeMismatch`, `TypesDiffer`, `FillsDiffer`: shape, element type or fill differs from the earlier
     ///   chunks;
-    /// - `NotSorted`: the first entry of the chunk is not after the last entry so far;
+    /// - `NotSorted`: the first entry of the chunk does not follow the last entry of the earlier chunks;
     /// - `Io`, `OutOfMemory`: writing failed.
     ///
     /// After `Io` or `OutOfMemory`, the writer rejects further chunks. After the other errors the chunk is not written,
@@ -178,7 +178,7 @@ impl<P: Pattern, T: FileElement> FileTensor for Tensor<P, T> {
     }
 }
 
-// Formats of entries store the elements that are not 0.
+// Formats that list entries store only the elements that are not 0.
 impl<T: FileElement, S: Data<Elem = T>, D: Dimension> FileTensor for ArrayBase<S, D> {
     fn write_plain(&self, writer: &mut dyn Write, format: FileFormat, options: &WriteOptions) -> Result<()> {
         let tensor = CooTensor::<T, u64>::from_dense_with_index(self, T::ZERO)?;

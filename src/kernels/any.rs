@@ -5,7 +5,7 @@ use crate::base::threads;
 use crate::element::Element;
 use crate::kernels::bits::{self, BITS};
 
-/// Returns whether any of `values` is nonzero (NaN included); stops at the first one.
+/// Returns whether any of `values` is nonzero or NaN. Stops at the first nonzero value.
 pub(crate) fn any_of<T: Element>(mut values: impl Iterator<Item = T>) -> bool {
     values.any(T::is_truthy)
 }
@@ -27,9 +27,10 @@ pub(crate) fn any_of_slice<T: Element>(values: &[T]) -> bool {
 const LANES: usize = 64;
 /// The largest number of values in a block of lanes for which all values are tested.
 ///
-/// Larger blocks stop at the first nonzero value of each lane. At ten values per lane, that branch is mispredicted.
+/// In larger blocks, each lane is read up to its first nonzero value. With about ten values per lane, the branch at
+/// this value would often be mispredicted.
 const TESTED: usize = 64 * LANES;
-/// Up to this number of undecided lanes, only these lanes are read further.
+/// The maximum number of undecided lanes that are read further one by one.
 ///
 /// Most stored values are nonzero, so the first value decides most lanes.
 const MAX_UNDECIDED: usize = LANES / 8;
@@ -82,7 +83,7 @@ fn any_of_each<T: Element>(offsets: &[usize], stored: u64, values: &[T], truths:
 #[inline(always)]
 fn any_of_block<T: Element>(offsets: &[usize], stored: u64, values: &[T], truths: &mut [bool]) {
     let (first, last) = (offsets[0], offsets[offsets.len() - 1]);
-    // The lanes hold at most `TESTED` values. The last word stays 0, so `words[word + 1]` always exists.
+    // The lanes have at most `TESTED` values. The last word stays 0, so `words[word + 1]` always exists.
     let mut words = [0; TESTED / BITS + 1];
     let starts = (first..last).step_by(BITS);
     words.iter_mut().zip(starts).for_each(|(word, start)| *word = bits::truths(&values[start..]));
@@ -126,7 +127,7 @@ mod tests {
         }
     }
 
-    /// Up to one lane more than the threshold begins with a zero; other lanes are empty.
+    /// Tests numbers of lanes that begin with a zero, up to one more than the threshold. All other lanes are empty.
     #[test]
     fn lanes_that_begin_with_zeros_are_looked_at_to_their_end() {
         for undecided in [0, 1, MAX_UNDECIDED - 1, MAX_UNDECIDED, MAX_UNDECIDED + 1, LANES] {

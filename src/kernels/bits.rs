@@ -16,13 +16,14 @@ fn word(f: impl Fn(usize) -> bool) -> u64 {
     (0..BITS).map(|at| if f(at) { 1 << at } else { 0 }).sum()
 }
 
-/// Returns a bit for each of the first 64 values, or of all if there are fewer. A bit is set if the value is nonzero.
+/// Returns one bit for each of the first 64 values, set if the value is nonzero. There may be fewer values.
 #[inline(always)]
 pub(crate) fn truths<T: Element>(values: &[T]) -> u64 {
     bitmask(values, T::is_truthy)
 }
 
-/// Nonzero tests of values of any type. Code that reads coordinates reads values only through this trait.
+/// Nonzero tests of values of any type. Code that also reads coordinates uses values only through this trait, so it is
+/// not compiled per type of values.
 pub(crate) trait NonzeroBits: Sync {
     /// Writes a bit for each value from an entry on, set if the value is nonzero. The length of the slice is the number
     /// of words.
@@ -80,23 +81,24 @@ pub(crate) fn for_each_word(truths: &dyn NonzeroBits, range: Range<usize>, mut v
     }
 }
 
-/// Returns a bit for each of the first 64 values, or of all if there are fewer. A bit is set if `is` accepts the value.
+/// Returns one bit for each of the first 64 values, set if `is` accepts the value. There may be fewer values.
 #[inline(always)]
 pub(crate) fn bitmask<T: Copy>(values: &[T], is: impl Fn(T) -> bool) -> u64 {
     match values.first_chunk::<BITS>() {
         Some(values) => word(|at| is(values[at])),
-        // In reverse order each value shifts the bits of the later ones up, so the first value is lowest.
+        // In reverse order, each value shifts the bits of the later values up. The first value is therefore the lowest
+        // bit.
         None => values.iter().rev().fold(0, |word, &value| word << 1 | u64::from(is(value))),
     }
 }
 
-/// Returns a bit for each item except the last, set if the item differs from the next one.
+/// Returns one bit for each item except the last, set if the item differs from the next item.
 #[inline(always)]
 pub(crate) fn changes<I: PartialEq>(items: &[I; BITS + 1]) -> u64 {
     word(|at| items[at] != items[at + 1])
 }
 
-/// Returns [`changes`] of the first 65 items, or of all if there are fewer.
+/// Returns [`changes`] of the first 65 items. There may be fewer items.
 #[inline(always)]
 pub(crate) fn first_changes<I: PartialEq>(items: &[I]) -> u64 {
     match items.first_chunk() {
@@ -109,15 +111,15 @@ pub(crate) fn first_changes<I: PartialEq>(items: &[I]) -> u64 {
 ///
 /// A run ends where `ends` has a one. The other bits of the result are undefined.
 pub(crate) fn any_of_runs(bits: u64, ends: u64) -> u64 {
-    // Adding ones below the end of a run carries into the end if `bits` has a one there. The end is 0 in both addends,
-    // so no carry leaves the run. `| bits` adds the end itself.
+    // Ones are added to all bits of a run before its end. The sum carries into the end if `bits` has a one before the
+    // end. The end is 0 in both addends, so a carry does not leave the run. `| bits` adds the bit of the end itself.
     (bits & !ends).wrapping_add(!ends) | bits
 }
 
 /// Returns the positions of the ones, in increasing order.
 #[inline(always)]
 pub(crate) fn ones(mut word: u64) -> impl Iterator<Item = usize> {
-    // With the count, zipped loops have a known length.
+    // The count of ones gives zipped loops a known length.
     (0..word.count_ones()).map(move |_| {
         let place = word.trailing_zeros() as usize;
         // Clears the lowest one.

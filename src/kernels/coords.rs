@@ -84,7 +84,7 @@ impl CoordSlices<'_> {
 
 /// Returns the arrays of axes of one width as slices. An empty list counts as 32 bits wide.
 pub(crate) fn slices(axes: &[AxisCoords]) -> CoordSlices<'_> {
-    // All axes have one width, so the first one decides. `view` checks each axis.
+    // All axes have the width of the first axis. `view` checks each axis.
     match axes.first().map_or(Width::U32, AxisCoords::width) {
         Width::U32 => CoordSlices::U32(axes.iter().map(AxisCoords::view).collect()),
         Width::U64 => CoordSlices::U64(axes.iter().map(AxisCoords::view).collect()),
@@ -99,7 +99,7 @@ impl AxisCoords {
         }
     }
 
-    /// Returns the coordinates of no entry.
+    /// Returns an empty list of coordinates.
     pub(crate) fn empty(width: Width) -> Self {
         of_width!(width, I => AxisCoords::from(Vec::<I>::new()))
     }
@@ -109,14 +109,14 @@ impl AxisCoords {
         of_width!(width, I => alloc::zeros::<I>(count).map(AxisCoords::from))
     }
 
-    /// Returns each coordinate times a factor, plus the coordinate of another array. The width is equal and holds the
-    /// results.
+    /// Returns each coordinate times a factor, plus the coordinate of another array. Both arrays must have the same
+    /// width, and the results must fit in this width.
     pub(crate) fn times_plus(self, factor: usize, other: &Self) -> Allocated<Self> {
         of_width!(self.width(), I => {
             // `into_vec` copies a shared array, so other owners keep their coordinates.
             let mut own = self.into_vec::<I>()?;
             let both = own.iter_mut().zip(other.view::<I>());
-            // The caller chose a width that holds the results, so `from_usize` does not truncate.
+            // The results fit in the width that the caller chose, so `from_usize` does not truncate.
             both.for_each(|(own, other)| *own = I::from_usize(own.to_usize() * factor + other.to_usize()));
             Ok(own.into())
         })
@@ -131,35 +131,36 @@ impl AxisCoords {
         by_width!(self, own => own[entry].to_usize())
     }
 
-    /// Returns the coordinates as `I`, which has their width.
+    /// Returns the coordinates as `I`. `I` must have their width.
     pub(crate) fn view<I: Index>(&self) -> &[I] {
         assert_eq!(self.width(), I::WIDTH, "coordinates are read in the width in which they are stored");
         // `I` has the same size as the stored type, so the cast changes neither length nor order.
         by_width!(self, own => bytemuck::cast_slice(own))
     }
 
-    /// Returns the coordinates as a vector of `I`, which has their width. Copies if the array has other owners or is a
-    /// window.
+    /// Returns the coordinates as a vector of `I`. `I` must have their width. Copies the array if it has other owners
+    /// or is a window.
     pub(crate) fn into_vec<I: Index>(self) -> Allocated<Vec<I>> {
         assert_eq!(self.width(), I::WIDTH, "coordinates are read in the width in which they are stored");
         // `I` has the same size and alignment as the stored type, so the cast keeps the allocation.
         by_width!(self, own => own.into_vec().map(bytemuck::cast_vec))
     }
 
-    /// Returns the coordinates in a width that holds all of them. Shares the array if the width is equal.
+    /// Returns the coordinates in another width, in which all coordinates must fit. Shares the array if the width is
+    /// equal.
     pub(crate) fn in_width(&self, width: Width) -> Allocated<AxisCoords> {
         if self.width() == width {
             return Ok(self.clone());
         }
         by_width!(self, own => of_width!(width, I => {
-            // The items may hold old data. `map_into` writes each of them.
+            // The items may have old contents. `map_into` writes each item.
             let mut converted = recycle::items::<I>(own.len())?;
             threads::map_into(own, &mut converted, 500, |coord| I::from_usize(coord.to_usize()));
             Ok(converted.into())
         }))
     }
 
-    /// Returns `of` each coordinate, in a width that holds the results.
+    /// Returns `of` each coordinate. The results must fit in the width.
     pub(crate) fn map(
         &self,
         width: Width,
@@ -176,7 +177,8 @@ impl AxisCoords {
         by_width!(self, own => threads::map(own, 500, |coord| coord.to_usize()))
     }
 
-    /// Returns the coordinates in 32 bits, which must hold all of them. Shares the array if it has 32 bits.
+    /// Returns the coordinates in 32 bits. All coordinates must fit in 32 bits. Shares the array if its width is 32
+    /// bits.
     pub(crate) fn to_u32(&self) -> Allocated<Buffer<u32>> {
         match self.in_width(Width::U32)? {
             AxisCoords::U32(coords) => Ok(coords),
@@ -189,7 +191,7 @@ impl AxisCoords {
         by_width!(self, own => own.slice(range).into())
     }
 
-    /// Returns the entries with equal coordinates here and on another axis of the same width.
+    /// Returns the entries whose coordinates on this axis and on another axis of the same width are equal.
     pub(crate) fn equal_entries(&self, other: &Self) -> Allocated<Vec<usize>> {
         of_width!(self.width(), I => {
             // Entries are tested in order, so the list increases.
@@ -232,7 +234,7 @@ impl AxisCoords {
         }
     }
 
-    /// Passes the array on to be [overwritten](recycle), if it is not shared.
+    /// Keeps the array for [reuse](recycle), if the array is not shared.
     pub(crate) fn recycle(self) {
         by_width!(self, own => own.recycle());
     }
@@ -245,7 +247,7 @@ impl PartialEq for AxisCoords {
             (AxisCoords::U32(one), AxisCoords::U32(other)) => one == other,
             (AxisCoords::U64(one), AxisCoords::U64(other)) => one == other,
             (AxisCoords::U32(narrow), AxisCoords::U64(wide)) | (AxisCoords::U64(wide), AxisCoords::U32(narrow)) => {
-                // Widening keeps every `u32`, so a `u64` above its range equals none.
+                // The `u32` coordinates are widened, so a `u64` above the range of `u32` is never equal.
                 narrow.len() == wide.len() && narrow.iter().zip(wide.iter()).all(|(&a, &b)| u64::from(a) == b)
             }
         }

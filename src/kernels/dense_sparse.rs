@@ -46,7 +46,8 @@ fn by_lanes<const COUNT: usize, T: Element, S: Semiring<T>>(
     let mut blocks = alloc::with_capacity(count * rows.div_ceil(COUNT))?;
     for (matrix, slots) in items.chunks_exact_mut(rows * width).enumerate() {
         let numbered = slots.chunks_mut(COUNT * width).enumerate();
-        // A block never crosses matrices, so all its rows meet the same right matrix. The last block may be shorter.
+        // A block has rows of only one matrix, so all its rows are multiplied by the same right matrix. The last block
+        // may be shorter.
         blocks.extend(numbered.map(|(block, slots)| (matrix * rows + block * COUNT, slots)));
     }
     // Blocks are independent, so the result does not depend on the number of threads.
@@ -55,7 +56,7 @@ fn by_lanes<const COUNT: usize, T: Element, S: Semiring<T>>(
         let (of_left, base) = row_map(first);
         let rows = &left[of_left * inner..][..slots.len() / width * inner];
         scratch.prepare(op.nothing(), rows, (COUNT, inner, width))?;
-        // A single row already has the layout of one lane.
+        // A single row already has the transposed layout.
         let lanes = if COUNT == 1 { rows } else { &scratch.left };
         in_wide_vectors(
             #[inline(always)]
@@ -90,7 +91,8 @@ impl<T: Element, U: Copy> TransposedBlock<T, U> {
         self.left.clear();
         alloc::reserve_exact(&mut self.left, lanes * inner)?;
         self.left.resize(lanes * inner, T::ZERO);
-        // Unused lanes repeat an existing row. A semiring thus sees only elements that meet.
+        // Unused lanes repeat an existing row. A semiring therefore multiplies only pairs of elements that belong to
+        // the product.
         for (lane, row) in rows.chunks_exact(inner.max(1)).cycle().take(lanes).enumerate() {
             // Layout: element `k` of row `lane` is at `k * lanes + lane`, so one entry reads adjacent elements.
             self.left.iter_mut().skip(lane).step_by(lanes).zip(row).for_each(|(slot, &element)| *slot = element);
@@ -101,7 +103,7 @@ impl<T: Element, U: Copy> TransposedBlock<T, U> {
     /// Writes the sums row by row. Returns the first position without a value.
     fn write<S: Semiring<T, Sum = U>>(&self, op: S, lanes: usize, slots: &mut [T]) -> Option<usize> {
         let (width, mut first) = (self.sums.len() / lanes, None);
-        // `slots` does not have a row for an unused lane, so the copies are never written.
+        // `slots` does not have rows for unused lanes, so the results of repeated rows are not written.
         for (lane, slots) in slots.chunks_exact_mut(width).enumerate() {
             for (place, (slot, &sum)) in slots.iter_mut().zip(self.sums[lane..].iter().step_by(lanes)).enumerate() {
                 match op.value(sum) {

@@ -1,7 +1,7 @@
 //! Dot products of two rows in eight partial sums, added as a fixed tree.
 //!
 //! Partial sum k mod 8 receives the product at position k, in increasing order of k. Eight partial sums fill the widest
-//! SIMD registers. No other order is as fast on all machines.
+//! SIMD registers. Other orders are slower on some machines.
 
 use crate::base::alloc::{self, AllocError, Allocated};
 use crate::base::machine::in_wide_vectors;
@@ -23,7 +23,7 @@ impl<T: Ring> PartialSums<T> {
 
     /// Adds the product of two elements at a position. Positions must increase.
     ///
-    /// A position may be skipped if one element is zero and the other one is finite.
+    /// A position may be skipped if one element is zero and the other element is finite.
     #[inline(always)]
     pub(crate) fn add(&mut self, position: usize, a: T, b: T) {
         let lane = &mut self.0[position % LANES];
@@ -71,7 +71,7 @@ impl<T: Ring> PartialSums<T> {
         }
     }
 
-    /// Returns the sum of the partial sums, if it fits the type.
+    /// Returns the sum of the partial sums, if it fits in the type.
     #[inline(always)]
     pub(crate) fn total(&self) -> Option<T> {
         let [a, b, c, d, e, f, g, h] = self.0;
@@ -105,7 +105,7 @@ impl<'a, T> DenseRows<'a, T> {
 /// The reason why a dot product does not have a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NoDot {
-    /// The dot product of this entry does not fit the type.
+    /// The dot product of this entry does not fit in the type.
     Overflow(usize),
     Memory(AllocError),
 }
@@ -124,7 +124,8 @@ pub(crate) type Factor<'a, T> = (DenseRows<'a, T>, Numbers<'a>);
 
 /// Returns for each of `count` entries the sum of products of one row per factor, multiplied from left to right.
 ///
-/// There are at least two factors, all of the same width. The error is the first entry whose dot product does not fit.
+/// There are at least two factors, all of the same width. The error is the first entry whose dot product does not fit
+/// in the type.
 pub(crate) fn dots<T: Ring>(count: usize, factors: &[Factor<'_, T>]) -> Result<Vec<T>, NoDot> {
     let width = factors.first().map_or(0, |(rows, _)| rows.width);
     let picoseconds = width.saturating_mul(125 * factors.len()).saturating_add(5000);
@@ -139,7 +140,7 @@ pub(crate) fn dots<T: Ring>(count: usize, factors: &[Factor<'_, T>]) -> Result<V
 
 /// Returns [`dots`] without the products in which the element of factor `upstream`, a gradient, is zero.
 ///
-/// A zero gradient may meet elements that are not finite.
+/// A product with a zero gradient is skipped even if the other elements are not finite.
 pub(crate) fn dots_without_zeros<T: Ring>(
     count: usize,
     factors: &[Factor<'_, T>],
@@ -177,7 +178,8 @@ fn dots_of_part<T: Ring>(factors: &[Factor<'_, T>], start: usize, found: &mut [T
     dots_in_order(factors, start, found).map_or(Ok(()), |at| Err(NoDot::Overflow(at)))
 }
 
-/// Computes the dot products of entries from `start` on. Returns the first entry that does not fit.
+/// Computes the dot products of entries from `start` on. Returns the first entry whose dot product does not fit in the
+/// type.
 fn dots_in_order<T: Ring>(factors: &[Factor<'_, T>], start: usize, found: &mut [T]) -> Option<usize> {
     let mut numbers = vec![0; factors.len() * BLOCK];
     found.chunks_mut(BLOCK).zip((start..).step_by(BLOCK)).find_map(|(found, start)| {
@@ -191,11 +193,11 @@ fn dots_in_order<T: Ring>(factors: &[Factor<'_, T>], start: usize, found: &mut [
 
 /// Computes the dot products of entries from `start` on, panel by panel of the second factor.
 ///
-/// Returns false if this does not pay off, or if a dot product does not fit.
+/// Returns false if panels would not save time, or if a dot product does not fit in the type.
 fn dots_by_panels<T: Ring>(factors: &[Factor<'_, T>], start: usize, found: &mut [T]) -> Allocated<bool> {
     let &[(of_left, left), (rows, right)] = factors else { return Ok(false) };
     if u32::try_from(of_left.items.len()).is_err() {
-        // The row indices may not fit 32 bits.
+        // The row indices may not fit in 32 bits.
         return Ok(false);
     }
     let table = TableSize { rows: rows.items.len() / rows.width.max(1), bytes_of_row: rows.width * size_of::<T>() };
@@ -213,7 +215,8 @@ fn dots_by_panels<T: Ring>(factors: &[Factor<'_, T>], start: usize, found: &mut 
     Ok(all_fit && !lookups.is_empty())
 }
 
-/// Computes dot products of rows by their indices, one block per factor. Returns the first one that does not fit.
+/// Computes dot products of rows by their indices, one block per factor. Returns the first dot product that does not
+/// fit in the type.
 fn dots_of_block<T: Ring>(factors: &[Factor<'_, T>], numbers: &[usize], found: &mut [T]) -> Option<usize> {
     in_wide_vectors(
         #[inline(always)]
@@ -241,7 +244,7 @@ fn dots_of_block<T: Ring>(factors: &[Factor<'_, T>], numbers: &[usize], found: &
 mod tests {
     use super::*;
 
-    /// Returns terms of such different sizes that each order of summation has a different sum.
+    /// Returns terms of very different sizes, so each order of summation has a different sum.
     fn terms(count: usize) -> Vec<f64> {
         (0..count).map(|at| [1e16, 1.0, -1e16, 3.0, 1e-3][at % 5] * (1.0 + at as f64)).collect()
     }

@@ -9,13 +9,13 @@ use crate::element::{INTERLEAVED, Interleaved, Number, Real, RunResults};
 use crate::kernels::group::Unstored;
 use crate::kernels::holistic::Group;
 
-/// Returns whether `value` is preferred to `found`: -0.0 is less than +0.0. Neither is NaN.
+/// Returns whether `value` is more extreme than `found`. -0.0 is less than +0.0. Neither value may be NaN.
 pub(crate) fn is_beyond<const IS_MAX: bool, T: Real>(value: T, found: T) -> bool {
     let (less, more) = if IS_MAX { (found, value) } else { (value, found) };
     less < more || (less == more && !less.same(more) && more.same(more.as_implicit()))
 }
 
-/// Returns the preferred value: a NaN before all numbers, and `found` if both are equal.
+/// Returns the more extreme value: a NaN if one value is NaN, and `found` if the values are equal.
 pub(crate) fn beyond<const IS_MAX: bool, T: Real>(value: T, found: T) -> T {
     if found.isnan() || !(value.isnan() || is_beyond::<IS_MAX, T>(value, found)) { found } else { value }
 }
@@ -23,13 +23,14 @@ pub(crate) fn beyond<const IS_MAX: bool, T: Real>(value: T, found: T) -> T {
 /// The number of values compared at once.
 const LANES: usize = 16;
 
-/// Returns the extreme of some values, or `None` without a value. Returns a NaN if one exists and NaN is not skipped.
+/// Returns the extreme of some values, or `None` for an empty slice. Returns NaN if a value is NaN and NaN is not
+/// skipped.
 ///
 /// Comparisons treat zeros of both signs as equal. Their signs are read only if the extreme is a zero.
 pub(crate) fn extreme<const IS_MAX: bool, T: Real>(values: &[T], skips_nan: bool) -> Option<T> {
     let mut numbers = values.iter().copied().filter(|value| !(skips_nan && value.isnan()));
     let first = numbers.next()?;
-    // Comparisons with NaN are false, so a NaN after `first` is never found; `has_nan` reports it.
+    // Comparisons with NaN are false, so a NaN after `first` is never found. `has_nan` is true if there is a NaN.
     let (found, has_nan) = in_wide_vectors(
         #[inline(always)]
         || beyond_all::<IS_MAX, T>(values, first),
@@ -45,7 +46,7 @@ pub(crate) fn extreme<const IS_MAX: bool, T: Real>(values: &[T], skips_nan: bool
     zeros.reduce(|found, zero| if is_beyond::<IS_MAX, T>(zero, found) { zero } else { found })
 }
 
-/// Returns [`extreme`] of many values, with several threads if this pays off.
+/// Returns [`extreme`] of many values, with several threads if there are enough values.
 pub(crate) fn extreme_of_many<const IS_MAX: bool, T: Real>(values: &[T], skips_nan: bool) -> Option<T> {
     if !threads::are_shared(values.len(), PICOSECONDS) {
         return extreme::<IS_MAX, T>(values, skips_nan);
@@ -64,14 +65,14 @@ fn position<T: Copy + Sync>(values: &[T], test: impl Fn(T) -> bool + Sync) -> Op
             || values.iter().fold(false, |found, &value| found | test(value)),
         )
     };
-    // A block without a hit is tested without a branch per value. Only the block with the hit is searched again.
+    // Each block is tested without a branch per value. Only the first block with a passing value is searched again.
     let first = |part: Range<usize>| {
         let mut blocks = part.clone().step_by(BLOCK).map(|start| start..part.end.min(start + BLOCK));
         let block = blocks.find(|block| has_one(&values[block.clone()]))?;
         let within = values[block.clone()].iter().position(|&value| test(value))?;
         Some(block.start + within)
     };
-    // The parts are in order, so the first hit of all parts has the smallest index.
+    // The parts are in order, so the first index found is the smallest index.
     threads::map_parts(values.len(), PICOSECONDS, 0, first).into_iter().flatten().next()
 }
 
@@ -105,7 +106,7 @@ fn preferred<const IS_MAX: bool, T: Real>(value: T, found: T) -> T {
 
 /// Returns the extremes of runs of values and their unstored positions, with the first entry of each extreme.
 ///
-/// A result is known if the run has no NaN and the extreme is beyond the fill.
+/// A result is known if the run does not contain NaN and the extreme is more extreme than the fill.
 #[inline(always)]
 pub(crate) fn extremes_interleaved<const IS_MAX: bool, T: Real>(
     values: &[T],
@@ -114,7 +115,7 @@ pub(crate) fn extremes_interleaved<const IS_MAX: bool, T: Real>(
 ) -> RunResults<(T, usize)> {
     let (mut first, mut places, mut has_nan) = ([T::ZERO; INTERLEAVED], [0; INTERLEAVED], [false; INTERLEAVED]);
     for run in 0..INTERLEAVED {
-        // An empty run has a valid start too. Its result is ignored.
+        // An empty run also has a valid start. Its result is ignored.
         first[run] = values[runs.starts[run]];
     }
     let mut found = first;
@@ -135,7 +136,8 @@ pub(crate) fn extremes_interleaved<const IS_MAX: bool, T: Real>(
     );
     let (mut extremes, mut are_known) = ([(T::ZERO, 0); INTERLEAVED], [false; INTERLEAVED]);
     for run in 0..INTERLEAVED {
-        // A fill equal to the extreme may precede it in the group. Only a strictly better extreme is known.
+        // If the fill equals the extreme, an unstored position may precede it in the group. The result is known only if
+        // the extreme is strictly more extreme than the fill.
         let beats_fill = match unstored.fill {
             Some(fill) if unstored.count(runs.sizes[run]) > 0 => {
                 if IS_MAX {
@@ -153,10 +155,10 @@ pub(crate) fn extremes_interleaved<const IS_MAX: bool, T: Real>(
 }
 
 impl<T: Real> Group<'_, T> {
-    /// Returns the position of the first NaN, otherwise of the first element equal to the extreme. `None` without an
-    /// element.
+    /// Returns the position of the first NaN, otherwise of the first element equal to the extreme. Returns `None` for a
+    /// group without elements.
     pub(crate) fn extreme_position(&self, is_max: bool, skips_nan: bool) -> Option<u64> {
-        // The fill competes only if the group has unstored positions.
+        // The fill is compared only if the group has unstored positions.
         let fill = self
             .unstored
             .fill
@@ -171,7 +173,7 @@ impl<T: Real> Group<'_, T> {
         let is_found = |value: T| value == found || (found.isnan() && value.isnan());
         let stored = position(self.stored, is_found).map(|within| self.place(within));
         let first_unstored = fill.filter(|&fill| is_found(fill)).map(|_| self.first_unstored());
-        // The extreme may be both stored and the fill. The smaller position is the first one.
+        // The extreme may be both a stored value and the fill. The smaller position is the result.
         stored.into_iter().chain(first_unstored).min()
     }
 }

@@ -1,4 +1,4 @@
-//! Streaming reductions. The accumulator after some values is all that later values need.
+//! Streaming reductions: an accumulator has all information about the values so far.
 
 use crate::base::alloc::{self, Allocated};
 use crate::base::machine::in_wide_vectors;
@@ -12,15 +12,15 @@ use crate::kernels::output_bitmap::StoredOutputs;
 
 /// A streaming reduction over values of type `T`.
 ///
-/// Merging is associative and commutative. A step equals merging with the accumulator of one value. This allows
-/// splitting a group anywhere and reading it in any order.
+/// Merging is associative and commutative. Adding a value equals merging with the accumulator of this value. A group
+/// can therefore be split at any entry and read in any order.
 pub(crate) trait Fold<T: Element>: Op + 'static {
     /// The accumulator of the values so far.
     type State: Clone + Send + Sync + Saved;
     /// The result of a group.
     type Out: Element;
 
-    /// Returns the accumulator of no value.
+    /// Returns an accumulator without values.
     fn start(&self) -> Self::State;
 
     /// Adds one value.
@@ -45,7 +45,7 @@ pub(crate) trait Fold<T: Element>: Op + 'static {
         self.finish(&self.start(), 0)
     }
 
-    /// Returns whether no further value can change the accumulator. Then the remaining values need not be read.
+    /// Returns whether no further value can change the accumulator. If true, the remaining values are not read.
     fn is_settled(&self, _: &Self::State) -> bool {
         false
     }
@@ -60,7 +60,7 @@ pub(crate) trait Fold<T: Element>: Op + 'static {
         values.iter().for_each(|&value| self.step(state, value));
     }
 
-    /// Returns results of runs of values computed together, if this fast path knows them.
+    /// Returns the results of runs of values that are computed together. The fast path may leave results unknown.
     #[inline(always)]
     fn of_interleaved(&self, _values: &[T], _runs: &Interleaved, _unstored: &Unstored<T>) -> RunResults<Self::Out> {
         ([Self::Out::ZERO; INTERLEAVED], [false; INTERLEAVED])
@@ -98,7 +98,7 @@ pub(crate) fn unstored_state<T: Element, F: Fold<T>>(op: F, stored: usize, unsto
     state
 }
 
-/// Returns the result of a group without entries: a fill, whose zero is positive.
+/// Returns the result of a group without entries. The result is a fill, so a zero is positive.
 pub(crate) fn fold_unstored<T: Element, F: Fold<T>>(op: F, unstored: &Unstored<T>) -> Outcome<F::Out> {
     match unstored.fill {
         Some(_) => op.finish(&unstored_state(op, 0, unstored), unstored.positions(0)).map(F::Out::as_implicit),
@@ -106,14 +106,15 @@ pub(crate) fn fold_unstored<T: Element, F: Fold<T>>(op: F, unstored: &Unstored<T
     }
 }
 
-/// Returns the result of a group of `size` entries, which `add` adds. Skips them if the unstored positions decide.
+/// Returns the result of a group of `size` entries. `add` adds the entries. They are skipped if the unstored positions
+/// determine the result.
 fn fold_group<T: Element, F: Fold<T>>(
     op: F,
     size: usize,
     unstored: &Unstored<T>,
     add: impl FnOnce(&mut F::State),
 ) -> Outcome<F::Out> {
-    // The unstored positions are added first, since they may decide the result. Merging is commutative.
+    // The unstored positions are added first, because they may determine the result. Merging is commutative.
     let mut state = unstored_state(op, size, unstored);
     if !op.is_settled(&state) {
         add(&mut state);
@@ -138,7 +139,7 @@ pub(crate) fn fold_groups<T: Element, F: Fold<T>>(
         F::Out::ZERO,
         || (),
         |(), group| {
-            // Groups differ in size, so each one is computed with its own unstored positions.
+            // Groups differ in size, so each group is computed with its own unstored positions.
             let gathered = groups.entries(group).map(|entry| values[entry]);
             let add = |state: &mut F::State| fold_until_settled(op, state, gathered);
             fold_group(op, groups.size(group), &unstored.of(group), add).map_err(|fault| fault.of(group))
@@ -173,11 +174,12 @@ pub(crate) fn share_runs<U: Send>(offsets: &[usize], results: &mut [U], reduce: 
     done.into_iter().collect()
 }
 
-/// Returns the runs at which parts end that pay off.
+/// Returns the runs at which parts end. Each part has enough work for a thread.
 fn ends_of_parts(offsets: &[usize]) -> Vec<usize> {
     let count = offsets.len() - 1;
     let parts = threads::map_parts(offsets[count] - offsets[0], PICOSECONDS, 0, |part| part.end);
-    // A part ends at the first group that starts at its end or later. The first offset is 0, so both count alike.
+    // A part ends at the first group that starts at or after the end of the part. The first offset is 0, so offsets and
+    // entries have the same origin.
     let mut ends: Vec<usize> =
         parts.iter().map(|&end| offsets[..count].partition_point(|&start| start < end)).collect();
     // A group longer than a part has several equal ends.
@@ -185,7 +187,7 @@ fn ends_of_parts(offsets: &[usize]) -> Vec<usize> {
     ends
 }
 
-/// The picoseconds that an entry of a run takes.
+/// The time per entry of a run, in picoseconds.
 const PICOSECONDS: usize = 1000;
 
 /// Writes the results of nonempty lanes one after the other.
@@ -210,7 +212,7 @@ pub(crate) fn fold_lanes<T: Element, F: Fold<T>>(
     )
 }
 
-/// Returns the result of a lane. Not inlined into the fast path.
+/// Returns the result of a lane. The function is not inlined into the fast path.
 fn fold_lane<T: Element, F: Fold<T>>(op: F, values: &[T], unstored: &Unstored<T>) -> Outcome<F::Out> {
     fold_group(op, values.len(), unstored, |state| op.slice(state, values))
 }

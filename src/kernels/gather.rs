@@ -19,7 +19,7 @@ pub(crate) fn gather<T: Plain>(items: &[T], order: &[usize]) -> Allocated<Vec<T>
     threads::map(order, 1500, |entry| items[entry])
 }
 
-/// Returns the values in the given order. They are moved as bits, which is compiled once per width.
+/// Returns the values in the given order. Values are moved as bits by code that is compiled once per width.
 pub(crate) fn gather_values<T: Element>(values: &[T], order: &[usize]) -> Allocated<Vec<T>> {
     gather_raw(T::raw(values), order).map(T::from_raw)
 }
@@ -31,7 +31,7 @@ fn gather_raw(values: RawSlice<'_>, order: &[usize]) -> Allocated<RawVec> {
 /// Returns the items of runs, one run after the other.
 ///
 /// `starts` has the start of each run among `items`. `ends` has the start of each run in the result, and the end of the
-/// last one.
+/// last run.
 pub(crate) fn gather_runs<T: Plain>(items: &[T], starts: &[usize], ends: &[usize]) -> Allocated<Vec<T>> {
     map_runs(ends, |run| (&items[starts[run]..], |item| item))
 }
@@ -39,7 +39,7 @@ pub(crate) fn gather_runs<T: Plain>(items: &[T], starts: &[usize], ends: &[usize
 /// Returns the mapped items of runs, one run after the other.
 ///
 /// `run` returns the items from the start of a run on, and the function for its items. `ends` has the start of each run
-/// in the result, and the end of the last one.
+/// in the result, and the end of the last run.
 pub(crate) fn map_runs<'a, T: Plain + 'a, F: Fn(T) -> T>(
     ends: &[usize],
     run: impl Fn(usize) -> (&'a [T], F) + Sync,
@@ -50,7 +50,7 @@ pub(crate) fn map_runs<'a, T: Plain + 'a, F: Fn(T) -> T>(
     let part_ends = threads::map_parts(count, 300 + runs.saturating_mul(2000) / count.max(1), 0, |part| part.end);
     threads::map_slices(&mut gathered, &part_ends, |part, mut slots| {
         let mut at = part_ends[part] - slots.len();
-        // `number` is the last run that starts at `at` or before, so item `at` belongs to it.
+        // `number` is the last run that starts at or before `at`, so item `at` belongs to this run.
         let mut number = ends.partition_point(|&end| end <= at).saturating_sub(1);
         in_wide_vectors(
             #[inline(always)]
@@ -72,10 +72,11 @@ pub(crate) fn map_runs<'a, T: Plain + 'a, F: Fn(T) -> T>(
 /// The number of items moved at once, for runs of any length. Items beyond the run are overwritten later.
 const SHORT: usize = 16;
 
-/// The longest run copied in chunks of `SHORT`. A plain loop is a `memcpy` call if the items stay unchanged.
+/// The longest run copied in chunks of `SHORT`. Longer runs use a plain loop, which becomes a `memcpy` call if the
+/// items do not change.
 const LONG: usize = 512;
 
-/// Moves the first `length` items, and maybe some after them.
+/// Moves the first `length` items, and possibly some items after them.
 #[inline(always)]
 fn copy<T: Copy>(slots: &mut [T], items: &[T], length: usize, of: impl Fn(T) -> T) {
     if length > LONG {
@@ -93,7 +94,7 @@ fn copy<T: Copy>(slots: &mut [T], items: &[T], length: usize, of: impl Fn(T) -> 
             return;
         }
     }
-    // Near the end of the slots or items no chunk of `SHORT` fits, so the remaining items are copied one by one.
+    // Near the end of the slots or items, fewer than `SHORT` items remain and are copied one by one.
     slots[done..length].iter_mut().zip(&items[done..length]).for_each(|(slot, &item)| *slot = of(item));
 }
 
@@ -143,7 +144,7 @@ pub(crate) fn marked_before(
     Ok(numbers)
 }
 
-/// Writes the marked numbers from `start` on, and returns how many there are.
+/// Writes the marked numbers from `start` on, and returns their count.
 fn list(start: usize, marks: &[bool], slots: &mut [usize]) -> usize {
     let mut found = 0;
     // Each number is written and kept only if marked. A branch on random marks would be mispredicted.
@@ -163,7 +164,8 @@ pub(crate) struct StepPositions {
     end: usize,
     /// The inverse of the odd part of the step modulo 2^64, its factors of two, and the largest quotient.
     ///
-    /// A multiple is recognized by a product and a rotation. A division would take ten times as long.
+    /// A product and a rotation test whether a distance is a multiple of the step. A division would take ten times as
+    /// long.
     inverse: u64,
     twos: u32,
     max_quotient: u64,
@@ -173,19 +175,19 @@ impl StepPositions {
     pub(crate) fn new(first: usize, end: usize, step: usize) -> Self {
         let twos = step.trailing_zeros();
         let odd = (step >> twos) as u64;
-        // Each Newton iteration doubles the correct bits. An odd number is its own inverse modulo 8, so 3 bits become
-        // 96.
+        // Each Newton iteration doubles the number of correct bits. An odd number is its own inverse modulo 8, so 5
+        // iterations turn 3 correct bits into 96.
         let inverse = (0..5).fold(odd, |inverse, _| inverse.wrapping_mul(2u64.wrapping_sub(odd.wrapping_mul(inverse))));
         StepPositions { first, end, inverse, twos, max_quotient: u64::MAX / step as u64 }
     }
 
-    /// Returns the distance from `first` divided by the step. A distance that is not a multiple of the step returns
-    /// more than `max_quotient`.
+    /// Returns the distance from `first` divided by the step. If the distance is not a multiple of the step, the result
+    /// is greater than `max_quotient`.
     fn quotient(&self, coord: usize) -> u64 {
         (coord.wrapping_sub(self.first) as u64).wrapping_mul(self.inverse).rotate_right(self.twos)
     }
 
-    /// Returns the index of a coordinate among the positions. The coordinate must be one of them.
+    /// Returns the index of a coordinate among the positions. The coordinate must be one of the positions.
     pub(crate) fn place(&self, coord: usize) -> usize {
         self.quotient(coord) as usize
     }
@@ -193,13 +195,14 @@ impl StepPositions {
     /// Clears the marks of coordinates that are not among the positions.
     pub(crate) fn mark<I: Index>(&self, coords: &[I], marks: &mut [bool]) {
         let StepPositions { first, end, .. } = *self;
-        // `max_quotient` is `u64::MAX` only for step 1. Then the range test is enough.
+        // `max_quotient` is `u64::MAX` only for step 1. For step 1 the range test is enough.
         if self.max_quotient == u64::MAX {
             let inside = |coord: usize| (first <= coord) & (coord < end);
             marks.iter_mut().zip(coords).for_each(|(mark, coord)| *mark &= inside(coord.to_usize()));
             return;
         }
-        // A coordinate before `first` wraps around. The range test rejects it, whatever its quotient is.
+        // The distance of a coordinate before `first` wraps around. The range test rejects this coordinate for any
+        // quotient.
         let inside = |coord: usize| (first <= coord) & (coord < end) & (self.quotient(coord) <= self.max_quotient);
         marks.iter_mut().zip(coords).for_each(|(mark, coord)| *mark &= inside(coord.to_usize()));
     }

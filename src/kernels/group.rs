@@ -13,14 +13,14 @@ use crate::kernels::sort;
 ///
 /// Within a group the entries keep their row-major order, which is the order of their positions in the group.
 pub(crate) struct Groups {
-    /// The entries, group after group. `None` if they are stored in this order.
+    /// The entries, group after group. `None` if this is their stored order.
     order: Option<Vec<usize>>,
     /// The start of each group in that order, and the end of the last group.
     starts: Vec<usize>,
 }
 
 impl Groups {
-    /// Returns one group of all `count` entries, or no group without an entry.
+    /// Returns one group of all `count` entries; no group if `count` is 0.
     pub(crate) fn of_all(count: usize) -> Self {
         let starts = if count == 0 { vec![0] } else { vec![0, count] };
         Groups { order: None, starts }
@@ -36,7 +36,7 @@ impl Groups {
 
     /// Returns groups of the entries with equal coordinates on the kept axes.
     ///
-    /// If the kept axes lead, the entries are already in order. Otherwise one sort moves them together.
+    /// If the kept axes are the first axes, the entries are already in order. Otherwise the entries are sorted.
     pub(crate) fn of_coords<I: Index, A: AsRef<[I]> + Sync>(kept: &[A], count: usize) -> Allocated<Self> {
         // The sort is stable in row-major order, so entries of a group keep their order.
         let sort::SortedRuns { order, starts } = sort::row_major_runs(kept, count)?;
@@ -93,13 +93,14 @@ impl Groups {
         })
     }
 
-    /// Returns a function for the values of each group as a part of `values`. `None` unless the groups are in stored
-    /// order.
+    /// Returns a function for the values of each group as a part of `values`. Returns `None` if the groups are not in
+    /// stored order.
     pub(crate) fn in_order<'a, T>(&'a self, values: &'a [T]) -> Option<impl Fn(usize) -> &'a [T] + 'a> {
         self.order.is_none().then_some(move |group| &values[self.range(group)])
     }
 
-    /// Returns the start of each group and the end of the last one. `None` unless the groups are in stored order.
+    /// Returns the start of each group and the end of the last one. Returns `None` if the groups are not in stored
+    /// order.
     pub(crate) fn offsets(&self) -> Option<&[usize]> {
         self.order.is_none().then_some(&self.starts)
     }
@@ -127,14 +128,14 @@ impl Groups {
 /// The unstored positions of a group.
 #[derive(Clone, Copy)]
 pub(crate) struct Unstored<T> {
-    /// The value of the unstored positions. `None` if they do not count.
+    /// The value of the unstored positions. `None` if only stored entries count.
     pub(crate) fill: Option<T>,
     /// The number of all positions of the group, stored or not.
     pub(crate) extent: u128,
 }
 
 impl<T> Unstored<T> {
-    /// Returns no unstored positions: only stored entries count.
+    /// Returns a value that means that only stored entries count.
     pub(crate) fn none() -> Self {
         Unstored { fill: None, extent: 0 }
     }
@@ -154,7 +155,7 @@ impl<T> Unstored<T> {
 #[derive(Clone, Copy)]
 pub(crate) struct UnstoredByGroup<'a, T> {
     pub(crate) unstored: Unstored<T>,
-    /// The number of all positions of each group. `None` if all are equal.
+    /// The number of all positions of each group. `None` if all groups have the same number.
     pub(crate) extents: Option<&'a [u128]>,
 }
 

@@ -2,10 +2,11 @@
 
 use std::hash::{Hash, Hasher};
 
-/// 2<sup>64</sup> divided by the golden ratio, made odd. A product with it spreads nearby keys.
+/// 2<sup>64</sup> divided by the golden ratio, rounded to an odd number. Multiplication by this number spreads nearby
+/// keys.
 pub(crate) const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// Returns the result of `mix` on `start` and the words of a key, one after the other.
+/// Returns the hash of a key: `mix` combines `start` with each word of the key, one after the other.
 #[inline(always)]
 pub(crate) fn hash_by<K: Hash>(key: K, start: u64, mix: impl Fn(u64, u64) -> u64) -> u64 {
     let mut mixed = Mixed { state: start, mix };
@@ -20,7 +21,7 @@ struct Mixed<F> {
 
 impl<F: Fn(u64, u64) -> u64> Hasher for Mixed<F> {
     fn write(&mut self, bytes: &[u8]) {
-        // One-byte keys arrive here: the default `write_u8` passes a slice of one byte.
+        // Keys of one byte use this function, because the default `write_u8` passes a slice of one byte.
         bytes.iter().for_each(|&byte| self.write_u64(byte.into()));
     }
 

@@ -34,7 +34,7 @@ impl<'a, T> Group<'a, T> {
 
     /// Returns the flat index of a stored element in a group that is [countable](Holistic::numbers_positions).
     pub(crate) fn place(&self, within: usize) -> u64 {
-        // The driver rejects groups whose positions do not fit 64 bits.
+        // The driver rejects groups whose positions do not fit in 64 bits.
         (self.position)(within) as u64
     }
 
@@ -54,7 +54,7 @@ pub(crate) trait Holistic<T: Element>: Op {
     /// Returns whether the result depends on the positions of values in the group.
     fn needs_positions(&self) -> bool;
 
-    /// Returns whether the result contains positions or counts them. Then they must fit 64 bits.
+    /// Returns whether the result contains positions or counts of positions. If true, positions must fit in 64 bits.
     fn numbers_positions(&self) -> bool {
         self.needs_positions()
     }
@@ -70,8 +70,8 @@ pub(crate) trait Holistic<T: Element>: Op {
         false
     }
 
-    /// Returns results of runs of values, if the fast path knows them. `position` returns the flat index of an entry in
-    /// its group.
+    /// Returns the results of runs of values. The fast path may leave results unknown. `position` returns the flat
+    /// index of an entry in its group.
     #[inline(always)]
     fn of_interleaved(
         &self,
@@ -84,14 +84,14 @@ pub(crate) trait Holistic<T: Element>: Op {
         ([blank; INTERLEAVED], [false; INTERLEAVED])
     }
 
-    /// Returns the result of the group of all values, which arrive in chunks, again for each pass.
+    /// Returns the result of the group of all values. The values arrive in chunks, and arrive again for each pass.
     ///
-    /// `None` if a value could not be computed, or if all values are needed at once.
+    /// Returns `None` if a value could not be computed, or if the reduction needs all values at the same time.
     fn of_streamed(&self, _pass: &Pass<'_, T>, _unstored: &Unstored<T>) -> Outcome<Option<Self::Out>> {
         Ok(None)
     }
 
-    /// Returns the order of the ranking, if the middle values determine the result. `implicit` is the value of unstored
+    /// Returns the search for the middle values, if they determine the result. `implicit` is the value of unstored
     /// positions.
     fn middles(&self, _implicit: Option<T>) -> Option<Box<dyn RankSearch>> {
         None
@@ -113,7 +113,7 @@ pub(crate) trait Holistic<T: Element>: Op {
     }
 }
 
-/// The gradient of a reduction. The finding of a group determines the gradients of its elements.
+/// The gradient of a reduction. The result for a group (its *finding*) determines the gradients of its elements.
 pub(crate) trait Gradient<T: Element, G: Element>: Holistic<T> {
     /// Returns the gradient of an element from the finding of its group, its position and the gradient of the output
     /// element.
@@ -190,8 +190,8 @@ fn reducer<T: Element, H: Holistic<T>>(
     }
 }
 
-/// Returns the results of all groups. `position` returns the flat index of an entry in its group; `blank` is any
-/// result.
+/// Returns the results of all groups. `position` returns the flat index of an entry in its group. `blank` is an
+/// arbitrary result that fills the list before the results are written.
 pub(crate) fn reduce_groups<T: Element, H: Holistic<T>>(
     op: H,
     groups: &Groups,
@@ -209,7 +209,8 @@ pub(crate) fn reduce_groups<T: Element, H: Holistic<T>>(
     threads::try_map_heavy(groups.len(), values.len(), blank, scratch, of_groups)
 }
 
-/// Returns the results of adjacent nonempty groups, split among threads. `blank` is any result.
+/// Returns the results of adjacent nonempty groups, split among threads. `blank` is an arbitrary result that fills the
+/// list first.
 pub(crate) fn reduce_all_runs<T: Element, H: Holistic<T>>(
     op: H,
     offsets: &[usize],
@@ -234,9 +235,9 @@ pub(crate) fn reduce_runs<T: Element, H: Holistic<T>>(
     position: &(dyn Fn(usize) -> u128 + Sync),
     results: &mut [H::Out],
 ) -> Outcomes<()> {
-    // Any existing result serves as `blank`. Without a result, no group exists.
+    // The first slot serves as `blank`. If there are no slots, there are no groups.
     let Some(&blank) = results.first() else { return Ok(()) };
-    // Only long runs, and runs with an unknown result, reach `one`.
+    // `one` computes only long runs and runs with an unknown result.
     let one = |group: usize, entries: Range<usize>| {
         let within = |within: usize| position(entries.start + within);
         let stored = &values[entries.clone()];
@@ -268,7 +269,7 @@ pub(crate) fn share_among_entries<T: Element, G: Element, H: Gradient<T, G>>(
     position: &(dyn Fn(usize) -> u128 + Sync),
 ) -> Outcomes<Vec<G>> {
     let mut received = alloc::zeros(values.len())?;
-    // In stored order the entries of a group are adjacent: one pass finds and writes its gradients.
+    // In stored order the entries of a group are adjacent, so one pass computes the finding and writes the gradients.
     if let Some(values_of) = groups.in_order(values) {
         let found = reducer(op, groups, values, unstored, position);
         let scratch = || GroupScratch { group: Vec::new(), own: op.scratch() };
@@ -323,9 +324,9 @@ fn gradients_in_order<S, G: Send>(
     inputs.into_iter().collect()
 }
 
-/// Returns chunks of the groups that pay off, and the entries at which they end.
+/// Returns chunks of the groups, each with enough work for a thread, and the entry at which each chunk ends.
 fn parts_of(starts: &[usize], entries: usize) -> (Few<Range<usize>>, Vec<usize>) {
-    // A part ends at the first group that starts at its end or later, so no group is split.
+    // A part ends at the first group that starts at or after the end of the part, so groups are not split.
     let group_from = |entry: usize| starts.partition_point(|&start| start < entry);
     let parts = threads::map_parts(entries, 5000, 0, |part| group_from(part.start)..group_from(part.end));
     let ends = parts.iter().map(|part| starts[part.end]).collect();
@@ -395,7 +396,8 @@ pub(crate) fn share_singly<T: Element, G: Element, H: Gradient<T, G>>(
         let mut received = [G::ZERO; BLOCK];
         let received = &mut received[..gradients.len()];
         op.write_gradients(elements, received, &GradientInputs::AcrossGroups { found: &found, gradients, within: 0 });
-        // `write_gradients` also computes elements with a gradient of zero. Their results are replaced here.
+        // `write_gradients` also computes elements whose output element has a gradient of zero. These results are now
+        // replaced by zeros.
         clear_zero_gradients(gradients, received);
         gradients.copy_from_slice(received);
     }

@@ -1,12 +1,15 @@
 //! Membership in a set that is built once from the test values, then queried value by value.
 //!
-//! Two values are equal if they have the same [`Element::key`], which is `==`: NaN equals nothing, `-0.0` equals `0.0`.
-//! [`Membership::auto`] chooses among four forms by the sizes:
+//! Two values are equal if they have the same [`Element::key`], which is `==`: NaN does not equal any value, and `-0.0`
+//! equals `0.0`. [`Membership::auto`] chooses among four forms by the sizes:
 //!
-//! - *compare* with each test value, without a branch. Nothing is built, so it wins for few test values or few values;
-//! - *table*: one bit for each integer between the smallest and the largest test value. It is the fastest to query;
+//! - *compare* with each test value, without a branch. This form does not build a structure, so it is the fastest for
+//!   few test values or few values;
+//! - *table*: one bit for each integer between the smallest and the largest test value. Queries of this form are the
+//!   fastest;
 //! - *hash*: a [`KeySet`], which is queried without a branch on the result;
-//! - *sort*: the sorted keys and a binary search. It is the smallest and never the fastest, so only on request.
+//! - *sort*: the sorted keys and a binary search. This form is the smallest and never the fastest, so it is used only
+//!   on request.
 //!
 //! For m test values, building takes O(m), plus the bits of the table, or O(m log m) for *sort*. A query takes O(1),
 //! O(m) for *compare*, or O(log m) for *sort*.
@@ -18,21 +21,21 @@ use crate::element::Element;
 use crate::kernels::key_filter::Filter;
 use crate::kernels::key_set::KeySet;
 
-/// Up to this number of test values, comparing wins for every type.
+/// Up to this number of test values, comparing is the fastest form for every type.
 const VERY_FEW: usize = 4;
 
-/// Up to this number of test values, comparing beats hashing for types other than integers.
+/// Up to this number of test values, comparing is faster than hashing for types other than integers.
 ///
-/// The baseline target has no SIMD comparison of 64-bit integers.
+/// The baseline target does not have a SIMD comparison of 64-bit integers.
 const FEW: usize = 16;
 
-/// The picoseconds of one of several comparisons per value.
+/// The time of each comparison of a value with a test value, in picoseconds.
 const COMPARED: usize = 60;
 
-/// Up to this number of values, comparing beats building a table.
+/// Up to this number of values, comparing is faster than building a table.
 const VERY_FEW_VALUES: usize = 16;
 
-/// Up to this number of values, comparing beats building a hash set.
+/// Up to this number of values, comparing is faster than building a hash set.
 const FEW_VALUES: usize = 64;
 
 /// A table of at most this number of bits per test value is at most as large as a hash set, and faster to query.
@@ -41,14 +44,15 @@ const BITS_PER_MEMBER: u128 = 128;
 /// A table of at most this number of bits per value, 8 bytes, costs less to build than its queries save.
 const BITS_PER_VALUE: u128 = 64;
 
-/// A nearly empty table of more bits (2 MiB) leaves the cache that holds its hash set.
+/// The maximum number of bits of a nearly empty table (2 MiB). A larger table does not fit in the cache, but the hash
+/// set of its few keys does.
 const CACHED_BITS: u128 = 1 << 24;
 
 /// The set, in the form that is queried.
 pub(crate) enum Membership<'a, T: Element> {
-    /// So few test values that the comparisons are unrolled. They repeat to fill the array.
+    /// Very few test values: the comparisons are unrolled. The test values are repeated until the array is full.
     VeryFew([T; VERY_FEW]),
-    /// Few test values, in the same way.
+    /// Few test values, compared in the same way.
     Few([T; FEW]),
     /// Any number of test values, for few values.
     All(&'a [T]),
@@ -88,14 +92,14 @@ impl<'a, T: Element> Membership<'a, T> {
 
     /// Returns the form of hashed keys.
     pub(crate) fn hash(members: &[T]) -> Allocated<Self> {
-        // Without a key (all NaN) the set is empty.
+        // If all test values are NaN, there are no keys and the set is empty.
         Ok(KeySet::new(members)?.map_or(Membership::All(&[]), Membership::Keys))
     }
 
     /// Returns the form of sorted keys. Removes repeated keys unless they are `unique`.
     pub(crate) fn sort(members: &[T], unique: bool) -> Allocated<Self> {
         let mut keys = alloc::with_capacity(members.len())?;
-        // NaN does not have a key. It equals nothing, so it is skipped.
+        // NaN does not have a key. NaN does not equal any value, so it is skipped.
         keys.extend(members.iter().filter_map(|member| member.key()));
         threads::sort(&mut keys, Ord::cmp);
         if !unique {
@@ -107,7 +111,7 @@ impl<'a, T: Element> Membership<'a, T> {
     /// Writes whether each value is a test value, or with `invert` whether it is not. Each form has its own tight loop.
     pub(crate) fn test_each(&self, values: &[T], invert: bool, answers: &mut [bool]) {
         match self {
-            // The array is copied into the loop. Through a reference it would be read again for each value.
+            // The array is copied into the loop. Through a reference, the array would be read again for each value.
             &Membership::VeryFew(members) => {
                 threads::test_into(values, answers, VERY_FEW * COMPARED, move |value| {
                     equals_any(&members, value) != invert
@@ -163,7 +167,8 @@ pub(crate) struct Span {
 }
 
 impl Span {
-    /// Returns the span of the test values, which is empty without any. `None` for a type that is not an integer.
+    /// Returns the span of the test values. Without test values, the span is empty. Returns `None` for a type that is
+    /// not an integer type.
     pub(crate) fn of<T: Element>(members: &[T]) -> Option<Span> {
         T::ZERO.to_integer()?;
         let smallest = members.iter().copied().reduce(|a, b| a.smaller(b).unwrap_or(a));
@@ -184,7 +189,7 @@ impl Span {
         self.bits.div_ceil(64)
     }
 
-    /// Returns whether a table is worth its size for this number of test values and values.
+    /// Returns whether a table of this size is faster for this number of test values and values.
     fn suits(self, members: usize, values: usize) -> bool {
         let pays = self.bits <= BITS_PER_VALUE * values as u128;
         self.bits <= BITS_PER_MEMBER * members as u128 || (pays && self.bits <= CACHED_BITS)
@@ -215,7 +220,7 @@ impl SpanTable {
 /// Returns the distance to the smallest integer, modulo 2^64.
 ///
 /// Integers of one type are within 2^64 of each other, so distinct integers have distinct distances. A value outside
-/// the span is never mistaken for one inside.
+/// the span therefore never has the distance of a value inside the span.
 #[inline(always)]
 fn distance<T: Element>(value: T, minimum: u64) -> u64 {
     (value.to_integer().unwrap_or(0) as u64).wrapping_sub(minimum)
@@ -223,8 +228,8 @@ fn distance<T: Element>(value: T, minimum: u64) -> u64 {
 
 /// Writes whether the bit of each value is set in a table, or with `invert` whether it is not.
 ///
-/// As a separate function its arguments are known to be disjoint and the words to exist. This lets the compiler use
-/// gathers with AVX-512.
+/// In a separate function, the compiler knows that the arguments are disjoint and that the words exist. This lets the
+/// compiler use gathers with AVX-512.
 #[inline(always)]
 fn look_up<T: Element>(minimum: u64, words: &[u64], values: &[T], invert: bool, answers: &mut [bool]) {
     let Some(last) = words.len().checked_sub(1) else { return };

@@ -16,9 +16,10 @@ pub(crate) struct Joined<I> {
     pub(crate) coords: Option<Vec<Vec<I>>>,
 }
 
-/// Fewer entries than this are compared axis by axis, since packing keys would take longer.
+/// The smallest number of entries whose coordinates are packed into keys. Fewer entries are compared axis by axis,
+/// because packing would take longer.
 ///
-/// Unoptimized builds use a smaller number, so that tests with small inputs cover both ways.
+/// Unoptimized builds use a smaller number, so that tests with small inputs cover both methods.
 const FEW: usize = if cfg!(debug_assertions) { 1 << 3 } else { 1 << 7 };
 
 /// Merges entries by their coordinates on axes of these `lengths`.
@@ -34,7 +35,7 @@ pub(crate) fn by_coords<I: Index>(
         axes.find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
     };
     let parts = split(counts, order);
-    // Packed keys have the row-major order of the coordinates, so both ways have the same steps.
+    // Packed keys have the row-major order of the coordinates, so both methods have the same steps.
     let packing = if counts.0 + counts.1 < FEW { None } else { Packing::of_lengths(lengths) };
     let Some(packing) = packing else {
         let merge = |(): &mut (), (left, right): Ranges| {
@@ -81,7 +82,7 @@ impl ResultSlots {
         self.ends.last().copied().unwrap_or(0)
     }
 
-    /// Moves the written results of the parts together, up to these `ends`, and frees the remaining memory.
+    /// Moves the results of the parts together. `ends` are the ends of the parts afterward. Frees the remaining memory.
     fn compact<T: Copy>(&self, items: &mut Vec<T>, ends: &[usize]) {
         let mut before = 0;
         for (start, &end) in std::iter::once(&0).chain(&self.ends).zip(ends) {
@@ -100,7 +101,8 @@ type Ranges = (Range<usize>, Range<usize>);
 /// Splits two lists at the same positions, into parts of similar size: one per thread if there are enough entries.
 fn split((left, right): (usize, usize), order: impl Fn(usize, usize) -> Ordering + Sync + Send) -> Few<Ranges> {
     let split_point = |entries: usize| {
-        // Invariant: the number of left entries among the first `entries` of both lists is in `low..=high`.
+        // Invariant: the number of left entries among the first `entries` entries of the merged lists is in
+        // `low..=high`.
         let (mut low, mut high) = (entries.saturating_sub(right), entries.min(left));
         while low < high {
             // `middle < left` and `entries - 1 - middle < right`, by the bounds of `low` and `high`.
@@ -121,7 +123,7 @@ fn split((left, right): (usize, usize), order: impl Fn(usize, usize) -> Ordering
     ends.into_iter().map(part).collect()
 }
 
-/// The keys of a range of entries, some of them packed ahead.
+/// The keys of a range of entries. Some keys are packed in advance.
 struct Keys<'a, I> {
     packing: &'a Packing,
     coords: &'a [&'a [I]],
@@ -137,7 +139,8 @@ impl<'a, I: Index> Keys<'a, I> {
         Keys { packing, coords, rest, keys: [0; BLOCK], ahead: 0..0 }
     }
 
-    /// Packs more keys if few are left. Returns the number of packed keys, which is 0 only at the end.
+    /// Packs more keys if few are left. Returns the number of packed keys. The number is 0 only at the end of the
+    /// range.
     fn fill(&mut self) -> usize {
         if self.ahead.len() < BLOCK / 4 && !self.rest.is_empty() {
             // Invariant: `keys[ahead]` are the keys of the entries just before `rest`.
@@ -188,7 +191,7 @@ fn merge_keys<I: Index>(
         (left.ahead.start, right.ahead.start) = (i, j);
         (done, written) = (done + count, written + at);
     }
-    // At most one list has entries left. Each of them is a step of that side.
+    // At most one list has entries left. Each remaining entry is a step of this list.
     let (rest, side) = if left.left().is_empty() { (&right, RIGHT) } else { (&left, LEFT) };
     let range = rest.left();
     steps[done..done + range.len()].fill(side);
@@ -259,7 +262,7 @@ pub(crate) fn by_lanes<I: Index>(
     keep: Keep,
 ) -> Allocated<JoinedLanes<I>> {
     let lanes = left.offsets.len() - 1;
-    // The lane itself counts as work, so the sum increases strictly and empty lanes are split too.
+    // Each lane counts as one unit of work, so the sum increases strictly and empty lanes are also split.
     let before = |lane: usize| left.offsets[lane] + right.offsets[lane] + lane;
     let parts = threads::map_parts(before(lanes), 1500, 0, |part| {
         let lane = |work: usize| partition_point(lanes, |lane| before(lane) < work);
@@ -373,7 +376,7 @@ mod tests {
     #[test]
     fn steps_say_who_has_an_entry() {
         let choices: [&[usize]; 6] = [&[], &[0], &[0, 1, 2, 3, 4, 5, 6], &[1, 2, 3], &[3, 4, 5], &[6]];
-        // Unoptimized builds split even a seventh of these entries between two threads.
+        // In unoptimized builds, even a seventh of these entries is split between two threads.
         let many = if cfg!(debug_assertions) { 120_000 } else { 300_000 };
         for count in [0, 1, 7, 3 * BLOCK, many] {
             let pairs = choices.iter().flat_map(|left| choices.iter().map(move |right| (left, right)));
@@ -383,7 +386,7 @@ mod tests {
                 let listed = |rests: &&[usize]| (0..count).filter(|at| rests.contains(&(at % 7))).collect::<Vec<_>>();
                 let (left, right) = (listed(rests), listed(others));
                 let wanted = expected(&left, &right);
-                // Coordinates that fit a key, and coordinates that do not.
+                // With shift 0 the coordinates fit in a key; with shift 40 they do not.
                 for shift in [0, 40] {
                     let (one, other) = (coords(count, rests, shift), coords(count, others, shift));
                     let lengths = [1usize << (20 + shift.min(43)), 1 << (10 + shift), 1 << (10 + shift)];

@@ -1,11 +1,12 @@
-//! A filter before a set of keys, for values that are mostly not in the set: two bits of one word per key.
+//! A filter for queries of a set of keys, with two bits of one word per key. It is used if most values are not in the
+//! set.
 //!
 //! If a value's bits are not both set, its key is not in the set, and its line of the [`KeySet`] is not read. With
-//! AVX-512 a query is eight multiplications, lookups and shifts at once. The words take two bytes per key, so they stay
-//! in a nearer cache than the lines.
+//! AVX-512, eight values are queried at the same time. The words take about two bytes per key, so they fit in a faster
+//! cache than the lines.
 //!
-//! If many values are in the set, the filter is only one more query. Some values are therefore queried first, and a
-//! block with many hits is followed by unfiltered blocks.
+//! If many values are in the set, the filter is only an additional query. A sample of the values is therefore queried
+//! first. After a block with many hits, some blocks are not filtered.
 
 use std::hash::Hash;
 
@@ -14,19 +15,21 @@ use crate::element::Element;
 use crate::kernels::hash::{GOLDEN, hash_by};
 use crate::kernels::key_set::{KeySet, KeySetView};
 
-/// The bits per key, before rounding up to a power of two of words. About 2 % of other values pass.
+/// The number of bits per key. The number of words is then rounded up to a power of two. About 2 % of values that are
+/// not in the set pass the filter.
 const BITS_PER_KEY: usize = 12;
 
-/// The smallest number of values for a filter. Unoptimized builds use a smaller number, so that tests cover it.
+/// The smallest number of values for a filter. Unoptimized builds use a smaller number, so that tests cover the filter.
 const MANY_VALUES: usize = if cfg!(debug_assertions) { 64 } else { 1 << 13 };
 
 /// The number of values queried to find out whether hits are rare.
 const SAMPLE: usize = 64;
 
-/// The largest number of hits in the sample for which a filter pays off. The first is for a set in the second cache.
+/// The largest number of hits in the sample for which a filter saves time: for a set in the L2 cache, and for a larger
+/// set.
 const RARE: [usize; 2] = [1, 24];
 
-/// The smallest number of values per key for which a filter of a set in the second cache pays off.
+/// The smallest number of values per key for which a filter of a set in the L2 cache saves time.
 const VALUES_PER_KEY: usize = 8;
 
 /// The number of values filtered at a time.
@@ -38,14 +41,14 @@ const PAUSE: usize = 15;
 /// Two bits for each key.
 pub(crate) struct Filter {
     words: Vec<u64>,
-    /// The shift that leaves the index of the word of a hash.
+    /// The right shift of a hash that results in the index of its word.
     shift: u32,
     /// The largest number of values of a block that should pass.
     max_passed: usize,
 }
 
 impl Filter {
-    /// Returns the filter of a set if it pays off for these values. Returns `None` if its allocation fails.
+    /// Returns the filter of a set if it saves time for these values. Returns `None` if its allocation fails.
     pub(crate) fn before<T: Element>(keys: &KeySet<T>, values: &[T]) -> Option<Filter> {
         let few = if keys.is_large() { 0 } else { keys.max_keys().saturating_mul(VALUES_PER_KEY) };
         let is_cheap = values.len() >= MANY_VALUES.max(keys.max_keys()).max(few);
@@ -54,7 +57,7 @@ impl Filter {
 
     fn new<T: Element>(keys: &KeySet<T>) -> Allocated<Filter> {
         let words = (keys.max_keys() * BITS_PER_KEY / 64).next_power_of_two().max(2);
-        // Allows for the 2 % of other values that pass.
+        // The number includes the 2 % of values that pass without being in the set.
         let max_passed = (RARE[usize::from(keys.is_large())] + 3) * BLOCK / SAMPLE;
         let mut filter = Filter { words: alloc::zeros(words)?, shift: 64 - words.trailing_zeros(), max_passed };
         for key in keys.iter() {
@@ -66,7 +69,8 @@ impl Filter {
         Ok(filter)
     }
 
-    /// Returns the two bits of a hash in its word, from the digits below the index of the word.
+    /// Returns the positions of the two bits of a hash in its word, from the bits of the hash below the index of the
+    /// word.
     #[inline(always)]
     fn bits(&self, hash: u64) -> [u64; 2] {
         let digits = hash >> (self.shift - 12);
@@ -89,11 +93,11 @@ impl Filter {
                 keys.test_into(values, invert, answers);
                 continue;
             }
-            // `answers` first holds the values that pass. Only for these the set is queried.
+            // `answers` first marks the values that pass. The set is queried only for these values.
             self.pass(values, answers);
             let count = positions(answers, &mut passed);
             keys.test_some_into(values, &passed[..count], answers);
-            // A value that did not pass has the answer false, so one inversion is right for all.
+            // A value that did not pass has the answer false, so the inversion is correct for all values.
             answers.iter_mut().for_each(|answer| *answer ^= invert);
             pause = if count > self.max_passed { PAUSE } else { 0 };
         }
@@ -102,7 +106,7 @@ impl Filter {
     /// Writes whether each value may be in the set.
     #[inline(always)]
     fn pass<T: Element>(&self, values: &[T], passed: &mut [bool]) {
-        // The minimum proves that the index exists. This lets the compiler use gathers.
+        // With the minimum, the compiler knows that the index exists, and can use gather instructions.
         let Some(last) = self.words.len().checked_sub(1) else { return };
         for (&value, passed) in values.iter().zip(passed) {
             let hash = hash(value.key_or_nan());
@@ -120,7 +124,7 @@ fn are_rare<T: Element>(keys: &KeySet<T>, values: &[T]) -> bool {
     some.filter(|&&value| keys.contains(value)).count() <= max_passed
 }
 
-/// Writes the positions of true answers, which are mostly few. Returns their number.
+/// Writes the positions of true answers, usually few. Returns their number.
 #[inline(always)]
 fn positions(answers: &[bool], positions: &mut [u16; BLOCK]) -> usize {
     let mut count = 0;
@@ -136,7 +140,8 @@ fn positions(answers: &[bool], positions: &mut [u16; BLOCK]) -> usize {
     count
 }
 
-/// Returns a hash by products that keep the lower half, as SIMD multiplies. The upper bits depend on the entire key.
+/// Returns a hash, computed by products of which only the lower half is kept, as in SIMD multiplication. The upper bits
+/// depend on the entire key.
 #[inline(always)]
 fn hash<K: Hash>(key: K) -> u64 {
     hash_by(key, 0, |state, word| (state ^ word).wrapping_mul(GOLDEN))
@@ -146,7 +151,7 @@ fn hash<K: Hash>(key: K) -> u64 {
 mod tests {
     use super::*;
 
-    /// Compares queries with and without a filter, whether the filter pays off or not.
+    /// Compares queries with and without a filter, also for values for which a filter does not save time.
     fn check<T: Element>(members: &[T], values: &[T]) -> Filter {
         let set = KeySet::new(members).unwrap().unwrap();
         let filter = Filter::new(&set).unwrap();
@@ -165,7 +170,7 @@ mod tests {
         passed.into_iter().filter(|&passed| passed).count()
     }
 
-    /// Keys of the set pass, and few other values do, for any type and distribution.
+    /// Tests that all keys of the set and few other values pass, for any type and distribution.
     #[test]
     fn little_passes_that_is_no_member() {
         let ids: Vec<u64> = (0..20_000).collect();
@@ -188,7 +193,7 @@ mod tests {
         check(&(0..200).collect::<Vec<u8>>(), &(0..=255).collect::<Vec<u8>>());
     }
 
-    /// Blocks with many hits, a pause, and blocks after it, some with hits and some without.
+    /// Tests blocks with many hits, then a pause, then blocks with and without hits.
     #[test]
     fn answers_are_right_before_in_and_after_a_pause() {
         let members: Vec<i64> = (0..1000).collect();

@@ -1,11 +1,12 @@
-//! A set of keys that is queried without a branch on the result, which half of all values would mispredict.
+//! A set of keys that is queried without a branch on the result. Such a branch could be mispredicted for half of the
+//! values.
 //!
 //! The hash of a key selects a *line* of the cache, and a query compares the key with all keys in the line. Reading one
 //! line and a few SIMD comparisons cost less than one mispredicted branch. Free slots hold a *filler*, a key of some
-//! line. No other value equals the filler, and an equal value finds it in its own line anyway.
+//! line. Only the filler itself equals the content of a free slot, and the filler is in the set.
 //!
-//! A line is *full* if its last slot is used. The keys that found their line full are in an additional hash set. For
-//! any keys, building therefore takes O(m) for m keys, and a query takes O(1) expected time.
+//! A line is *full* if its last slot is used. Keys whose line is full are stored in an additional hash set. For any
+//! keys, building therefore takes O(m) for m keys, and a query takes O(1) expected time.
 //!
 //! Alternatives and benchmarks are in `docs/speed-log.md`.
 
@@ -30,15 +31,15 @@ const BLOCK: usize = 256;
 /// The number of values whose lines are fetched together.
 const BATCH: usize = 64;
 
-/// Above this number of bytes (4 MiB), lines are mostly outside the second cache. Below it, fetching gains nothing.
+/// Above this number of bytes (4 MiB), most lines are not in the L2 cache, so fetching lines in advance saves time.
 ///
-/// Unoptimized builds use a smaller number, so that tests with small inputs cover both ways.
+/// Unoptimized builds use a smaller number, so that tests with small inputs cover both cases.
 const CACHED: usize = if cfg!(debug_assertions) { 1 << 12 } else { 1 << 22 };
 
 /// Up to this number of keys there are at least eight slots per key.
 ///
-/// All lines fit the first cache, and almost none is full. With few lines, a full one would be queried every few
-/// values.
+/// All lines fit in the L1 cache, and few lines are full. If one of few lines were full, a large part of the queries
+/// would search the additional set.
 const SMALL: usize = 512;
 
 /// The keys of the test values.
@@ -48,25 +49,25 @@ pub(crate) struct KeySet<T: Element> {
     start: usize,
     lines: usize,
     filler: T::Key,
-    /// The keys that found their line full.
+    /// The keys whose line was full.
     crowded: HashSet<T::Key>,
 }
 
 impl<T: Element> KeySet<T> {
-    /// The slots of a line: the keys that fit a cache line, or eight if fewer fit.
+    /// The number of slots of a line: the number of keys that fit in a cache line, but at least eight.
     const PLACES: usize = if size_of::<T::Key>() > LINE / 8 { 8 } else { LINE / size_of::<T::Key>() };
 
     /// The average number of keys per line.
     ///
-    /// With half a key more per eight slots, 5 % of the lines are full. With half a key less, the lines take a fifth
-    /// more memory.
+    /// With 4 keys per eight slots (instead of 3.5), 5 % of the lines would be full. With 3 keys, the lines would take
+    /// a fifth more memory.
     const LOAD: usize = Self::PLACES * 7 / 16;
 
-    /// Returns the set of the keys of `members`, or `None` without a key.
+    /// Returns the set of the keys of `members`, or `None` if the set would be empty.
     pub(crate) fn new(members: &[T]) -> Allocated<Option<Self>> {
         let Some(filler) = members.iter().find_map(|member| member.key()) else { return Ok(None) };
         let lines = Self::lines_for(members.len());
-        // One more line than needed, so that the first line can start at a multiple of 64 bytes.
+        // There is one additional line, so that the first line can start at a multiple of 64 bytes.
         let keys = alloc::copies(filler, (lines + 1) * Self::PLACES)?;
         let start = keys.as_ptr().align_offset(LINE).min(Self::PLACES);
         let mut set = KeySet { keys, start, lines, filler, crowded: HashSet::new() };
@@ -93,7 +94,8 @@ impl<T: Element> KeySet<T> {
             in_wide_vectors(
                 #[inline(always)]
                 || {
-                    // Each thread reads all keys and inserts only those of its lines, so no line is shared.
+                    // Each thread reads all keys, and inserts only keys of its own lines. Lines are therefore not
+                    // shared.
                     for members in members.chunks(BLOCK) {
                         share.insert_all(members);
                     }
@@ -115,7 +117,7 @@ impl<T: Element> KeySet<T> {
         self.lines * Self::LOAD + self.crowded.len()
     }
 
-    /// Returns whether the lines exceed the second cache.
+    /// Returns whether the lines do not fit in the L2 cache.
     pub(crate) fn is_large(&self) -> bool {
         self.lines * LINE > CACHED / 2
     }
@@ -139,7 +141,8 @@ impl<T: Element> KeySet<T> {
 
 /// Reads a key of each of these lines.
 ///
-/// The memory then loads all lines at once. Comparing one line before requesting the next one would delay that one.
+/// The processor then loads all lines at the same time, instead of waiting for each line before it requests the next
+/// line.
 #[inline(always)]
 fn fetch<T: Element>(places: &[T::Key], filler: T::Key, lines: impl Iterator<Item = usize>) {
     // `black_box` keeps the compiler from removing reads whose result is unused.
@@ -222,7 +225,7 @@ struct LineRange<'a, T: Element> {
     filler: T::Key,
     filler_line: usize,
     places: &'a mut [T::Key],
-    /// The keys that found their line full, or the first allocation error.
+    /// The keys whose line was full, or the first allocation error.
     crowded: Allocated<HashSet<T::Key>>,
 }
 
@@ -235,7 +238,8 @@ impl<T: Element> LineRange<'_, T> {
         for &member in members {
             let key = member.key_or_nan();
             let line = line_of(key, self.lines);
-            // Every key is written; `count` advances only for own keys. NaN equals nothing, so it is skipped.
+            // Every key is written, but `count` advances only for keys of own lines. NaN does not equal any value, so
+            // it is skipped.
             own[count] = (line, key);
             count += usize::from(self.own.contains(&line) & !member.isnan());
         }
@@ -247,17 +251,17 @@ impl<T: Element> LineRange<'_, T> {
         }
     }
 
-    /// Inserts a key into its line after the existing keys, unless it is already there.
+    /// Inserts a key into its line after the existing keys, if the line does not contain it.
     #[inline(always)]
     fn insert(&mut self, line: usize, key: T::Key) {
         let places = KeySet::<T>::PLACES;
-        // The first slot of this line holds the filler as a key.
+        // In this line, the filler in the first slot is a key.
         let has_filler = line == self.filler_line;
         let line = &mut self.places[(line - self.own.start) * places..][..places];
-        // Invariant: the first slots of a line hold its keys, and all slots after them hold the filler.
+        // Invariant: the first slots of a line contain its keys, and all later slots contain the filler.
         let known = line.iter().fold(false, |known, &other| known | (other == key));
         let free = line.iter().map(|&other| usize::from(other == self.filler)).sum::<usize>();
-        // The index of the first free slot. It is out of range if the line is full.
+        // The index of the first free slot. The index is out of range if the line is full.
         match line.get_mut(places - free + usize::from(has_filler)) {
             _ if known => {}
             Some(place) => *place = key,
@@ -301,7 +305,7 @@ fn hash<K: Hash>(key: K) -> u64 {
 mod tests {
     use super::*;
 
-    /// Exactly the keys of `members` are found, and none of `others`.
+    /// Checks that the set contains all keys of `members` and none of `others`.
     fn check<T: Element>(members: &[T], others: &[T]) -> KeySet<T> {
         let set = KeySet::new(members).unwrap().unwrap();
         let values: Vec<T> = members.iter().chain(others).copied().collect();
@@ -316,13 +320,13 @@ mod tests {
         set
     }
 
-    /// [`check`] for keys in no special order. Few of them find their line full.
+    /// [`check`] for keys in no special order. Few of these keys may be in the additional set.
     fn check_spread<T: Element>(members: &[T], others: &[T]) {
         let crowded = check(members, others).crowded.len();
         assert!(crowded <= members.len() / 50 + 8, "{}, {}: {crowded}", T::DTYPE, members.len());
     }
 
-    /// From 5 * 10^5 keys on, two or more threads fill the lines.
+    /// Tests sets of 5 * 10^5 keys or more, whose lines are filled by two or more threads.
     #[test]
     fn members_are_found_and_nothing_else() {
         for count in [1, 2, 3, 4, 7, 63, 64, 65, 1000, 40_000, 500_000] {
@@ -355,7 +359,7 @@ mod tests {
         }
     }
 
-    /// A full line costs a mispredicted branch per query, so small sets must have none.
+    /// A query of a full line costs a mispredicted branch, so small sets must not have full lines.
     #[test]
     fn few_members_find_no_full_line() {
         for count in [17, 64, 300, SMALL, SMALL + 1] {
@@ -373,7 +377,7 @@ mod tests {
         assert!(check(&[5u8; 100], &[4]).crowded.is_empty());
     }
 
-    /// Keys that all belong to one line are in the additional set, for any thread that fills the line.
+    /// Tests that keys of one full line are in the additional set, for any thread that fills the line.
     #[test]
     fn crowded_lines_answer_too() {
         for (count, line) in [(100, 20), (500_000, 3), (500_000, 166_000)] {
@@ -389,7 +393,8 @@ mod tests {
         }
     }
 
-    /// Free slots hold a key of another line. That line has the key once, and the same number of slots as any line.
+    /// Tests that the key in free slots is in its own line only once, and that this line can contain as many keys as
+    /// any other line.
     #[test]
     fn the_filler_takes_one_place_of_its_own_line() {
         let lines = KeySet::<u64>::lines_for(100);

@@ -14,7 +14,7 @@ use crate::kernels::bits::{self, BITS};
 use crate::kernels::coords::{AxisCoords, AxisCoordsMut, by_width};
 use crate::kernels::op::Outcomes;
 
-/// Writes the start of each lane into `starts`, which must be zeros. There is one start more than lanes.
+/// Writes the start of each lane into `starts`, which must be zeros. There is one more start than lanes.
 ///
 /// `lane` returns the lane of an entry and does not decrease over the `count` entries. Threads split the entries, and
 /// each writes the lanes that start among its entries.
@@ -22,15 +22,15 @@ pub(crate) fn mark_starts(starts: &mut [usize], count: usize, lane: impl Fn(usiz
     let parts = threads::map_parts(count, 1000, 0, |entries| entries);
     let after = |end: usize| if end == 0 { 0 } else { lane(end - 1) + 1 };
     let ends: Few<usize> = parts.iter().map(|entries| after(entries.end)).collect();
-    // After the last entry all lanes start at the end of the entries.
+    // All lanes after the last entry start at the end of the entries.
     let (starts, rest) = starts.split_at_mut(ends.last().copied().unwrap_or(0));
     rest.fill(count);
     threads::map_slices(starts, &ends, |part, starts| {
         let (base, entries) = (if part == 0 { 0 } else { ends[part - 1] }, parts[part].clone());
         // In reverse order the first entry of a lane is written last, so no comparison is needed. The written number is
-        // one more: zero marks a lane without entries, which starts at the same entry as the next lane.
+        // the start plus 1. Zero marks a lane without entries, which has the start of the next lane.
         for entry in entries.clone().rev() {
-            // A lane that starts among the entries of the part before belongs to that part.
+            // A lane that starts in an earlier part belongs to that part.
             let Some(start) = lane(entry).checked_sub(base).and_then(|lane| starts.get_mut(lane)) else { break };
             *start = entry + 1;
         }
@@ -43,7 +43,7 @@ pub(crate) fn mark_starts(starts: &mut [usize], count: usize, lane: impl Fn(usiz
     });
 }
 
-/// The number of slots written at once, for lanes of any length. Slots beyond the lane are overwritten later.
+/// The number of slots written at once, for lanes of any length. Slots after the lane are overwritten later.
 const SHORT: usize = 16;
 
 /// Returns `of` the lane of each entry. `stride` lanes count as one.
@@ -67,18 +67,18 @@ pub(crate) fn spread_range<T: Copy>(
     if slots.is_empty() {
         return;
     }
-    // The last offset that is at most `start` belongs to the lane of the entry `start`, since that lane is not empty.
+    // The last offset that is at most `start` belongs to the lane of the entry `start`, because that lane is not empty.
     let mut lane = (offsets.partition_point(|&offset| offset <= start) - 1) / stride;
     let mut done = 0;
     while done < slots.len() {
-        // Invariant: the first `done` slots are written, and the next one belongs to `lane` or a later one.
+        // Invariant: the first `done` slots are written, and the next slot belongs to `lane` or a later lane.
         let end = slots.len().min(offsets[(lane + 1) * stride] - start);
         fill_first(&mut slots[done..], end - done, of(lane));
         (done, lane) = (end, lane + 1);
     }
 }
 
-/// Fills the first `count` slots, and maybe some after them.
+/// Fills the first `count` slots, and possibly some slots after them.
 fn fill_first<T: Copy>(slots: &mut [T], count: usize, item: T) {
     match slots.first_chunk_mut::<SHORT>() {
         Some(first) => {
@@ -114,7 +114,7 @@ pub(crate) fn offsets_among(kept: &[usize], offsets: &[usize]) -> Allocated<Vec<
     })
 }
 
-/// The lanes with an entry: their number up to the end of each row, the index of each in its row, and its result.
+/// The lanes with an entry: their number up to the end of each row, the index of each lane in its row, and its result.
 pub(crate) struct Reduced<U> {
     pub(crate) row_ends: Vec<usize>,
     pub(crate) columns: AxisCoords,
@@ -131,7 +131,7 @@ pub(crate) type ReduceLanes<'a, U, E> = dyn Fn(usize, &[usize], &mut [U]) -> Res
 /// are read block by block, so that their offsets are loaded once. Each thread reads a part of the lanes.
 ///
 /// The lanes with an entry are not counted first. Their number is at most the number of lanes and at most the number of
-/// entries. Unused slots are closed afterwards.
+/// entries. Unused slots are removed at the end.
 pub(crate) fn reduce_stored<U: Zeroable + Copy + Send, E: From<AllocError> + Send>(
     offsets: &[usize],
     width: usize,
@@ -186,7 +186,7 @@ fn parts_of(offsets: &[usize]) -> Few<Range<usize>> {
     threads::map_parts(work(lanes), 500, 0, |part| lane_at(part.start)..lane_at(part.end))
 }
 
-/// Returns the end of the slots of each part: one per lane or per entry, whichever are fewer.
+/// Returns the end of the slots of each part: one slot per lane or per entry, whichever number is smaller.
 fn room_of(offsets: &[usize], parts: &Few<Range<usize>>) -> Few<usize> {
     let most = |lanes: &Range<usize>| lanes.len().min(offsets[lanes.end] - offsets[lanes.start]);
     let mut ends: Few<usize> = parts.iter().map(most).collect();
@@ -196,7 +196,8 @@ fn room_of(offsets: &[usize], parts: &Few<Range<usize>>) -> Few<usize> {
 
 /// The number of lanes processed together.
 ///
-/// While they are reduced, the memory loads the offsets of the next lanes, but not far ahead.
+/// While these lanes are reduced, the processor prefetches the offsets of the next lanes, but only a short distance
+/// ahead.
 const LANES: usize = 4 * BITS;
 
 /// Reduces one part for [`reduce_stored`]. Returns the number of stored lanes up to each row end in the part, and their
@@ -273,7 +274,7 @@ fn next_stored(offsets: &[usize], mut lane: usize) -> Option<(usize, [usize; 2])
 
 /// Writes the results of nonempty lanes. `fast` computes eight at a time.
 ///
-/// Results that `fast` does not know are computed by `slow`, from the index of the lane and its entries.
+/// `slow` computes the results that `fast` leaves unknown, from the index of the lane and its entries.
 #[inline(always)]
 pub(crate) fn results_of<U: Copy>(
     offsets: &[usize],
@@ -292,7 +293,7 @@ pub(crate) fn results_of<U: Copy>(
             (*found, next) = ((lane, ends), lane + 1);
         }
         let (found, are_known) = fast(&runs);
-        // A long run has the size 0, so its result is never taken from `fast`.
+        // A long run has the size 0 in `fast`, so `slow` computes its result.
         for (run, result) in results.iter_mut().enumerate() {
             let (lane, [start, end]) = lanes[run];
             let is_known = are_known[run] & (runs.sizes[run] > 0);
@@ -328,7 +329,7 @@ mod tests {
         check(&few, 2);
     }
 
-    /// A thread is woken only for many entries, not for lanes after the last entry.
+    /// Tests that another thread is used only for many entries, not for many lanes after the last entry.
     #[test]
     fn few_starts_are_marked_on_this_thread() {
         let callers = Mutex::new(Vec::new());

@@ -13,7 +13,7 @@ use crate::kernels::bits::BITS;
 pub(crate) enum Lookup<'a, G: Element> {
     /// One gradient per output element.
     Whole(Cow<'a, [G]>),
-    /// The gradients of the stored output elements, and one for all other elements.
+    /// The gradients of the stored output elements, and one gradient for all other elements.
     Stored { marks: Vec<Marks>, gradients: &'a [G], fill: G },
 }
 
@@ -27,7 +27,7 @@ pub(crate) struct Marks {
 impl<'a, G: Element> Lookup<'a, G> {
     /// Returns the gradients of `cells` output elements, for `entries` lookups.
     ///
-    /// `number` writes the flat indices of the stored output elements from a position on. They increase.
+    /// `number` writes the flat indices of the stored output elements from a position on. The indices increase.
     ///
     /// If there are at most as many output elements as entries, each element has its own gradient. A lookup is then one
     /// memory access instead of two.
@@ -42,7 +42,7 @@ impl<'a, G: Element> Lookup<'a, G> {
             return Ok(Lookup::Whole(Cow::Borrowed(gradients)));
         }
         if cells <= entries {
-            // The fill is mostly zero, and zeros need not be written.
+            // The fill is usually zero, and new memory is already zero.
             let mut whole = if fill.same(G::ZERO) { alloc::zeros(cells)? } else { alloc::copies(fill, cells)? };
             for_each_number(gradients, number, |cell, &gradient| whole[cell] = gradient);
             return Ok(Lookup::Whole(Cow::Owned(whole)));
@@ -64,8 +64,8 @@ impl<'a, G: Element> Lookup<'a, G> {
             Lookup::Whole(gradients) => gradients[cell],
             Lookup::Stored { marks, gradients, fill } => {
                 let Marks { stored, before } = marks[cell / BITS];
-                // The shift moves the bit of `cell` to the top and discards the bits after it. The remaining ones count
-                // the stored elements up to `cell`.
+                // The shift moves the bit of `cell` to the top and discards the bits after it. The number of remaining
+                // ones is the number of stored elements in this word up to `cell`.
                 let up_to = stored << (BITS - 1 - cell % BITS);
                 if up_to >> (BITS - 1) == 0 { *fill } else { gradients[before + up_to.count_ones() as usize - 1] }
             }

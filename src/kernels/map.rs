@@ -18,7 +18,7 @@ pub trait Map<T: Element> {
     fn block(&self, values: &[T], results: &mut [Self::Out]) -> Result<(), Self::Fault>;
 }
 
-/// The first value whose result does not fit its type.
+/// The first value whose result does not fit in its type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Overflow {
     /// The name of the operation.
@@ -33,7 +33,7 @@ impl From<Infallible> for Overflow {
     }
 }
 
-/// A map whose results may not fit the type, run as a SIMD loop.
+/// A map whose results may not fit in the type, run as a SIMD loop.
 pub(crate) struct Each<F> {
     pub(crate) operation: &'static str,
     /// The estimated time per value, for values in a cache.
@@ -79,7 +79,8 @@ impl<T: Float> Map<T> for FunctionMap<'_> {
     }
 }
 
-/// The block length of [`InLanes`]: a fraction of the smallest cache, so that a second pass reads it from there.
+/// The block length of [`InLanes`]: a fraction of the smallest cache, so that a second pass reads the block from this
+/// cache.
 const LANES: usize = 1 << 10;
 
 /// The estimated picoseconds per value of [`InLanes`].
@@ -145,7 +146,7 @@ pub(crate) fn multiply_by_slopes<T: Float, G: Float>(values: &[T], gradients: &m
 mod tests {
     use super::*;
 
-    /// The longest input is split among several threads, and more than one of them finds a failing value.
+    /// The longest input is split among several threads, and several threads find a failing value.
     #[test]
     fn the_first_value_without_a_result_is_named() {
         let abs = Each::quick("abs", i8::checked_abs);

@@ -1,4 +1,4 @@
-//! Inputs of matrix product kernels: entries by rows, and the rows that meet.
+//! Inputs of matrix product kernels: entries by rows, and the pairs of rows that are multiplied.
 
 use std::ops::Range;
 
@@ -52,7 +52,7 @@ pub(crate) type RowMap<'a> = &'a (dyn Fn(usize) -> (usize, usize) + Sync);
 /// The reason why a product does not have a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Missing {
-    /// The row-major position of the first element that does not fit the type.
+    /// The row-major position of the first element that does not fit in the type.
     Overflow(usize),
     /// An allocation failed.
     Memory(AllocError),
@@ -66,7 +66,7 @@ impl From<AllocError> for Missing {
 
 /// Returns an error for the smallest position, given the first overflow of each part.
 pub(crate) fn first_overflow(places: Few<Option<usize>>) -> Result<(), Missing> {
-    // The smallest of all parts is the first overflow of the result, for any number of parts.
+    // The smallest position of all parts is the first overflow of the result, for any number of parts.
     places.into_iter().flatten().min().map_or(Ok(()), |place| Err(Missing::Overflow(place)))
 }
 
@@ -78,7 +78,7 @@ pub(crate) fn shares(rows: usize, picoseconds: usize, before: &dyn Fn(usize) -> 
     // `before` is not `Sync`, so the work is split first and each end is then found by one search.
     let parts = threads::map_parts(before(rows), picoseconds, 0, |part| part);
     let mut ends: Vec<usize> = parts.into_iter().map(ends).collect();
-    // Rows without work at the end belong to no range of work, so the last part includes them.
+    // Last rows without work are not in any range of work, so the last part includes these rows.
     if let Some(last) = ends.last_mut() {
         *last = rows;
     }

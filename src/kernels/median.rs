@@ -1,9 +1,10 @@
 //! Medians and quantiles of groups of numbers, the position of the lower middle value, and their gradients.
 //!
-//! A median does not have a short accumulator: every value counts until the ranks are known. A fill that counts is a
-//! pivot. One pass counts the stored numbers below and above the fill. The counts decide whether a rank falls on a
-//! value below the fill, on the fill, or on a value above. For most sparse groups, this pass is enough. If a rank falls
-//! on one side, the value is selected among the numbers of this side only:
+//! A median does not have a short accumulator: all values are needed until the ranks are known. If the unstored
+//! positions count, the fill is a pivot. One pass counts the stored numbers below and above the fill. The counts
+//! determine whether the value at a rank is below the fill, equal to the fill, or above the fill. For most sparse
+//! groups, this pass is enough. If the value is below or above the fill, it is selected from the numbers of this side
+//! only:
 //!
 //! ```text
 //! rank     0 ...  below  ...  below + level + unstored  ...
@@ -22,7 +23,7 @@ use crate::kernels::passes::Pass;
 use crate::kernels::rank::{RankPosition, Rule};
 use crate::kernels::select::{FilterBuffer, Ranked, count, first_equal, ranked_in_lane, select_two, smaller};
 
-/// The elements that receive the gradient of a median.
+/// The rule for the elements that receive the gradient of a median.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum MedianGradient {
     /// All elements equal to a middle value, with equal weights.
@@ -69,7 +70,7 @@ pub(crate) fn median_of_one<T: Real>(value: T) -> T::Median {
 }
 
 impl MedianQuery {
-    /// Returns the value of a group, or NaN for a group without one.
+    /// Returns the value of a group, or NaN for a group without a value.
     pub(crate) fn value<T: Real>(self, group: &Group<'_, T>, buffer: &mut FilterBuffer<T>) -> Outcome<T::Median> {
         Ok(self.ranked(group, buffer)?.map_or(T::Median::NAN, |ranked| ranked.value()))
     }
@@ -80,8 +81,8 @@ impl MedianQuery {
         let stored = census.numbers.saturating_add(census.nans) as usize;
         let (implicit, fill) = (unstored.numbers(stored), unstored.fill);
         let is_fill_nan = fill.is_some_and(T::isnan) && unstored.count(stored) > 0;
-        // The sum saturates: with at most 2^64 stored values, positions beyond `u128::MAX` do not move a middle rank
-        // off the fill.
+        // The sum saturates: with at most 2^64 stored values, positions beyond `u128::MAX` do not change that the
+        // middle rank is the fill.
         let numbers = implicit.map_or(0, |(_, count)| count).saturating_add(census.numbers.into());
         if numbers == 0 || !self.skips_nan && (is_fill_nan || census.nans > 0) {
             return Ok(Some(T::Median::NAN));
@@ -98,13 +99,14 @@ impl MedianQuery {
     fn ranked<T: Real>(self, group: &Group<'_, T>, buffer: &mut FilterBuffer<T>) -> Outcome<Option<Ranked<T>>> {
         let Group { stored, unstored, .. } = group;
         let is_fill_nan = unstored.fill.is_some_and(T::isnan) && unstored.count(stored.len()) > 0;
-        // Without `skips_nan` one NaN, stored or not, leaves the group without a value.
+        // Without `skips_nan`, a group with a NaN, stored or as the fill, does not have a value.
         if !self.skips_nan && (is_fill_nan || count(stored, T::isnan) > 0) {
             return Ok(None);
         }
         Ok(match unstored.numbers(stored.len()) {
             None => ranked_in_lane(stored, self.rule, buffer)?,
-            // With more positions than `u128` counts, the middle rank still falls on the fill: fewer values are stored.
+            // If the number of positions does not fit in `u128`, the middle rank is the fill, because less than half of
+            // the values are stored.
             Some(_) if unstored.extent == u128::MAX && matches!(self.rule, Rule::At(..)) => {
                 return Err(GroupError::Uncountable);
             }
@@ -125,7 +127,7 @@ fn ranked_about<T: Real>(
     let below = count(stored, |value| value < fill);
     let above = count(stored, |value| value > fill);
     let level = count(stored, |value| value == fill);
-    // Ranks `start..end` hold the fill: the stored values equal to it and all unstored positions.
+    // Ranks `start..end` have the value of the fill: stored values equal to the fill, and all unstored positions.
     let (start, end) = (below as u128, below as u128 + level as u128 + unstored_count);
     let place = rule.place(end + above as u128);
     let RankPosition { low, high, .. } = place;
@@ -134,11 +136,11 @@ fn ranked_about<T: Real>(
     } else if low >= end {
         select_two(buffer.refill(stored, |value| value > fill)?, (low - end) as usize, (high - end) as usize)
     } else {
-        // The ranks are neighbours and one of them is in `start..end`, so the other is at most one outside this range.
+        // The two ranks are neighbours, and one rank is in `start..end`. The other rank is in this range or next to it.
         let values = stored.iter().copied();
         let below = || values.clone().filter(|&value| value < fill).reduce(greater);
         let above = || values.clone().filter(|&value| value > fill).reduce(smaller);
-        // Rank `start - 1` is the maximum below the fill, rank `end` the minimum above.
+        // Rank `start - 1` is the maximum below the fill, and rank `end` is the minimum above the fill.
         let lower = if low < start { below() } else { None };
         let upper = if high >= end { above() } else { None };
         (lower.unwrap_or(fill), upper.unwrap_or(fill))
@@ -151,7 +153,8 @@ fn greater<T: Real>(a: T, b: T) -> T {
 }
 
 impl<T: Real> Group<'_, T> {
-    /// Returns the median and the position of the first element equal to the lower middle value, `u64::MAX` if none.
+    /// Returns the median and the position of the first element equal to the lower middle value, `u64::MAX` if this
+    /// element does not exist.
     pub(crate) fn median_and_position(
         &self,
         query: MedianQuery,
@@ -173,7 +176,8 @@ impl<T: Real> Group<'_, T> {
     /// Returns the first unstored position: entries before this position are at positions 0, 1, 2 and so on.
     pub(crate) fn first_unstored(&self) -> u64 {
         let (mut packed, mut end) = (0, self.stored.len());
-        // Invariant: the first `packed` entries are at their own index, and entries from `end` on are not.
+        // Invariant: the position of each of the first `packed` entries equals its index, and this does not hold from
+        // `end` on.
         while packed < end {
             let within = packed + (end - packed) / 2;
             match self.place(within) == within as u64 {
@@ -194,7 +198,7 @@ impl<T: Real> Group<'_, T> {
                 if spread_nan { (Receivers::All, positions) } else { (Receivers::Ranked, NO_RECEIVERS) };
             return Ok(RankWeights { receivers, values: [T::ZERO; 2], numbers: [number; 2], parts: [1.0; 2] });
         };
-        // Equal middle values form one set of receivers under `Spread`, so their weights add up to 1.
+        // Under `Spread`, equal middle values have one set of receivers, so their weights sum to 1.
         let are_two = place.weight > 0.0 && (rule == MedianGradient::First || lower != upper);
         let number = |value: T, rank: u128| match rule {
             MedianGradient::Spread => self.count_equal(value),
@@ -232,7 +236,7 @@ impl<T: Real> Group<'_, T> {
         let below = count(self.stored, |element| element < value) as u64 + unstored_below;
         let is_fill_equal = self.unstored_equal_to(value) > 0;
         let equal = self.stored.iter().enumerate().filter(|&(_, &element)| element == value);
-        // Ranks increase with the index, so the first rank that is not below `rank` decides.
+        // Ranks increase with the index, so only the first rank that is not below `rank` can equal `rank`.
         let mut ranked = equal.enumerate().map(|(equal_before, (within, _))| {
             let unstored_before = if is_fill_equal { self.place(within) - within as u64 } else { 0 };
             (below + equal_before as u64 + unstored_before, within)
@@ -259,7 +263,7 @@ pub(crate) struct MedianGradientRule {
 /// The elements of a group that receive a part of its gradient.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Receivers {
-    /// The elements equal to a value that the result is computed from.
+    /// The elements that equal a middle value from which the result is computed.
     Equal,
     /// The elements at the ranks.
     Ranked,
@@ -271,7 +275,8 @@ enum Receivers {
 pub(crate) struct RankWeights<T> {
     receivers: Receivers,
     values: [T; 2],
-    /// For each part, the number of elements that divide it; for [`Receivers::Ranked`], the index of the receiver.
+    /// For each part, the number of elements that divide the part; for [`Receivers::Ranked`], the index of the
+    /// receiver.
     numbers: [u64; 2],
     /// The weight of each part; a single part is stored twice.
     parts: [f64; 2],
@@ -283,7 +288,7 @@ impl<T: Real> RankWeights<T> {
         (value == self.values[0]) | (value == self.values[1]) | (self.receivers == Receivers::All)
     }
 
-    /// Returns the gradient of the element at index `within`, which holds `value`, given the gradient of its group.
+    /// Returns the gradient of the element at index `within` with the given `value`, from the gradient of its group.
     pub(crate) fn of<G: Float>(&self, within: usize, value: T, gradient: G) -> Option<G> {
         match self.receivers {
             Receivers::Equal => {
@@ -299,7 +304,7 @@ impl<T: Real> RankWeights<T> {
     }
 }
 
-/// Writes the gradients of `values`; elements that receive none keep the value in `received`.
+/// Writes the gradients of `values`. Elements that do not receive a gradient keep the value in `received`.
 pub(crate) fn write_gradients<T: Real, G: Float>(
     values: &[T],
     received: &mut [G],
@@ -308,7 +313,7 @@ pub(crate) fn write_gradients<T: Real, G: Float>(
     const BLOCK: usize = 64;
     let blocks = values.chunks(BLOCK).zip(received.chunks_mut(BLOCK)).zip((0..).step_by(BLOCK));
     for ((values, received), start) in blocks {
-        // Most blocks hold no middle value. A branch per value would be mispredicted at every other NaN.
+        // Most blocks do not contain a middle value. A branch per value would be mispredicted at every second NaN.
         let concerns = |any, (at, &value): (usize, &T)| any | inputs.at(start + at).0.concerns(value);
         if !values.iter().enumerate().fold(false, concerns) {
             continue;

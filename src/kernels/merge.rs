@@ -30,7 +30,7 @@ impl From<AllocError> for Unmerged {
     }
 }
 
-/// Entries with one item each: their coordinates per axis, and the items.
+/// Entries at different positions: their coordinates per axis, and one item per entry.
 pub(crate) type Merged<T> = (Vec<AxisCoords>, Vec<T>);
 
 /// A function that merges two items at one position; `None` if they cannot be merged.
@@ -47,7 +47,7 @@ trait ErasedCoords: Sync {
     /// Returns whether the entries are in row-major order; duplicates are allowed.
     fn are_in_order(&self, count: usize) -> bool;
 
-    /// Returns whether an entry has the position of the entry before it.
+    /// Returns whether an entry has the same position as the entry before it.
     fn is_repeated(&self, entry: usize) -> bool;
 
     /// [`Packing::pack`].
@@ -134,7 +134,7 @@ pub(crate) fn merged<T: Copy + Zeroable + Send + Sync>(
         Cow::Borrowed(_) => axes.zeros(total)?,
         Cow::Owned(coords) => coords.into_iter().map(|axis| shrunk(axis, total)).collect::<Allocated<_>>()?,
     };
-    // The number of positions is the number of entries: no item has to be merged, and the sorted arrays are the result.
+    // The number of positions is the number of entries, so no items are merged, and the sorted arrays are the result.
     if total == count {
         return Ok((unpacked(&packing, &buckets.keys, coords)?, buckets.items));
     }
@@ -159,7 +159,7 @@ pub(crate) fn any_merged(coords: &CoordSlices<'_>, count: usize, truths: &dyn No
     let or: &Merge<'_, bool> = &|a, b| Some(a | b);
     let merged = match axes.packing() {
         Some(packing) if axes.are_in_order(count) => merged_in_order(&packing, axes, count, is_truthy, or),
-        // A key has a spare bit for the truth value, so no item is carried through the sort.
+        // A key has an unused bit for the truth value, so the sort does not move items.
         Some(packing) if packing.bits() < u64::BITS => return any_sorted(&packing, axes, count, is_truthy),
         _ => {
             let truths = alloc::collect((0..count).map(is_truthy))?;
@@ -169,7 +169,7 @@ pub(crate) fn any_merged(coords: &CoordSlices<'_>, count: usize, truths: &dyn No
     or_merged(merged)
 }
 
-/// Returns one bit per entry, true for a nonzero value; the bits can be read in any order.
+/// Returns one bit per entry, set for a nonzero value.
 fn truth_words(count: usize, truths: &dyn NonzeroBits) -> Allocated<Few<u64>> {
     if count > BITS {
         let write = |range: Range<usize>, words: &mut [u64]| truths.words(range.start * BITS, words);
@@ -197,8 +197,8 @@ fn any_sorted(
     is_truthy: impl Fn(usize) -> bool + Sync + Send,
 ) -> Allocated<Merged<bool>> {
     let keys = |range: Range<usize>, from: u32, keys: &mut [u64]| {
-        // The key moves up by one bit, so bits from `from` on of the shifted key need bits from `from - 1` on of the
-        // key.
+        // The key is shifted up by one bit. To have correct bits from `from` on, the shifted key needs correct bits of
+        // the key from `from - 1` on.
         axes.pack(packing, range.clone(), from.saturating_sub(1), keys);
         let truth = |entry| u64::from(from == 0 && is_truthy(entry));
         keys.iter_mut().zip(range).for_each(|(key, entry)| *key = *key << 1 | truth(entry));
@@ -227,7 +227,7 @@ fn merged_in_order<T: Copy + Zeroable + Send + Sync>(
     merge_runs(packing, spans, output, &keys, item, merge)
 }
 
-/// Returns an array to write `count` items into: the given array, if it is owned.
+/// Returns an array for `count` items. The given array is reused if it is owned.
 fn reused<T: Copy + Zeroable>(array: Cow<'_, [T]>, count: usize) -> Allocated<Vec<T>> {
     match array {
         Cow::Borrowed(_) => alloc::zeros(count),
@@ -244,7 +244,7 @@ fn shrunk(coords: AxisCoords, count: usize) -> Allocated<AxisCoords> {
     by_width!(coords, own => reused(Cow::Owned(own.into_vec()?), count).map(AxisCoords::from))
 }
 
-/// [`merged`] for coordinates that do not fit one key.
+/// [`merged`] for coordinates that do not fit in one key.
 fn merged_by_groups<T: Copy + Zeroable + Send + Sync>(
     axes: &dyn ErasedCoords,
     items: &[T],
@@ -264,7 +264,7 @@ fn merged_by_groups<T: Copy + Zeroable + Send + Sync>(
     }
 }
 
-/// Returns the starts of the runs of equal entries, which are sorted, and the number of entries.
+/// Returns the starts of the runs of equal entries, then the number of entries. Entries must be sorted.
 fn starts_of(coords: &[AxisCoords], count: usize) -> Allocated<Vec<usize>> {
     by_slices!(coords, own => starts_in_order(&own, count))
 }
@@ -314,8 +314,8 @@ impl Spans {
     /// Returns parts of sorted entries, one per thread.
     fn in_order(count: usize, keys: &Keys<'_>, is_repeated: &(dyn Fn(usize) -> bool + Sync)) -> Self {
         let opens = |entry: &usize| *entry == 0 || !is_repeated(*entry);
-        // A part begins at the first run that starts in its range. A range in which no run starts joins the part before
-        // it.
+        // A part begins at the first run that starts in its range. If no run starts in a range, the range belongs to
+        // the previous part.
         let openings = threads::map_parts(count, 3000, 0, |mut part| part.find(opens));
         let starts: Few<usize> = openings.into_iter().flatten().chain([count]).collect();
         let entries: Few<Range<usize>> = starts.windows(2).map(|ends| ends[0]..ends[1]).collect();
@@ -389,7 +389,8 @@ fn unpack(packing: &Packing, keys: &[u64], coords: &mut [AxisCoordsMut<'_>], at:
 }
 
 impl<T: Copy> MergeTask<'_, T> {
-    /// Writes the first entry of each run and merges the others into it; the error is the key where merging fails.
+    /// Writes the first entry of each run, and merges the other entries of the run into it. The error is the key where
+    /// merging fails.
     fn write(
         mut self,
         packing: &Packing,
@@ -399,7 +400,7 @@ impl<T: Copy> MergeTask<'_, T> {
         merge: &Merge<'_, T>,
     ) -> Result<(), u64> {
         let (mut runs, mut last) = (0, 0);
-        // Invariant: `runs` runs are written; `last` is the key of the latest of them.
+        // Invariant: `runs` runs are written, and `last` is the key of the last written run.
         for start in self.span.clone().step_by(BLOCK) {
             let block = &mut block[..BLOCK.min(self.span.end - start)];
             keys(start..start + block.len(), block);
@@ -428,12 +429,13 @@ mod tests {
     use crate::kernels::bits::NonzeroBitsOf;
     use std::collections::BTreeMap;
 
-    /// Merges the indices of entries in a way that depends on their order.
+    /// Merges the indices of entries. The result depends on their order.
     fn trail(merged: u64, entry: u64) -> Option<u64> {
         Some(merged.wrapping_mul(31).wrapping_add(entry))
     }
 
-    /// Returns the expected merge result per position, and whether an entry with an index divisible by 3 is there.
+    /// Returns the expected merge result per position, and whether an entry with an index divisible by 3 is at the
+    /// position.
     fn expected(coords: &[Vec<u64>], count: usize) -> BTreeMap<Vec<u64>, (u64, bool)> {
         let mut expected = BTreeMap::new();
         for entry in 0..count {
@@ -446,7 +448,7 @@ mod tests {
         expected
     }
 
-    /// Checks small coordinates, and coordinates that do not fit one key.
+    /// Checks small coordinates, and coordinates that do not fit in one key.
     fn check(coords: &[Vec<u64>], count: usize) {
         let (expected, rank) = (expected(coords, count), coords.len());
         let entries: Vec<u64> = (0..count as u64).collect();

@@ -1,4 +1,5 @@
-//! Products with elements of a dense operand that are not finite. Multiplied by an implicit zero, they become NaN.
+//! Products with elements of a dense operand that are not finite. The product of such an element and an implicit zero
+//! is NaN.
 
 use crate::base::alloc::{self, Allocated};
 use crate::element::Element;
@@ -33,7 +34,8 @@ fn bad_columns<T: Element>(right: &[T], inner: usize, width: usize) -> Allocated
     Ok(found)
 }
 
-/// Writes NaN to output elements where an unstored position on the left meets a right element that is not finite.
+/// Writes NaN to output elements for which an unstored position on the left is multiplied by a right element that is
+/// not finite.
 pub(crate) fn spread_nan_from_right<T: Element>(
     left: MatrixEntries<'_, T>,
     right: &[T],
@@ -49,7 +51,8 @@ pub(crate) fn spread_nan_from_right<T: Element>(
         let first = bad.partition_point(|bad| bad.matrix < base / inner);
         for bad in bad[first..].iter().take_while(|bad| bad.matrix == base / inner) {
             let met = |column: &&u32| !right[(base + **column as usize) * width + bad.column].isfinite();
-            // If fewer entries meet such elements than the column has, an unstored position meets one of them.
+            // If the number of entries at such elements is smaller than the number of such elements in the column, at
+            // least one element is multiplied by an unstored position.
             if columns.iter().filter(met).count() < bad.count {
                 slots[bad.column] = bad.nan;
             }
@@ -58,7 +61,8 @@ pub(crate) fn spread_nan_from_right<T: Element>(
     Ok(())
 }
 
-/// Writes NaN to output elements where an unstored position on the right meets a left element that is not finite.
+/// Writes NaN to output elements for which an unstored position on the right is multiplied by a left element that is
+/// not finite.
 pub(crate) fn spread_nan_from_left<T: Element>(
     left: &[T],
     right: SparseRows<'_>,
@@ -72,13 +76,13 @@ pub(crate) fn spread_nan_from_left<T: Element>(
         let elements = &left[of_left * inner..][..inner];
         let Some(&first) = elements.iter().find(|element| !element.isfinite()) else { continue };
         counts.fill(0);
-        // `counts[column]` is the number of entries in that column that meet an element that is not finite.
+        // `counts[column]` is the number of entries in the column that are multiplied by an element that is not finite.
         let mut all = 0;
         for (at, _) in elements.iter().enumerate().filter(|(_, element)| !element.isfinite()) {
             all += 1;
             right.columns[right.range(base + at)].iter().for_each(|&column| counts[column as usize] += 1);
         }
-        // A smaller count than `all` means that an unstored position of the column meets such an element.
+        // If the count is smaller than `all`, an unstored position of the column is multiplied by such an element.
         let short = slots.iter_mut().zip(&counts).filter(|(_, count)| **count < all);
         short.for_each(|(slot, _)| *slot = nan_of(first));
     }

@@ -9,17 +9,17 @@ pub trait Op: Copy + Send + Sync {
     fn name(&self) -> &'static str;
 }
 
-/// The result of one group, or the reason why it has none.
+/// The result of one group, or the reason why the group does not have a result.
 pub(crate) type Outcome<T> = Result<T, GroupError>;
 
 /// The reason why an operation does not have a result for one group. The driver adds the operation and the group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GroupError {
-    /// The result type cannot hold a position or a count of the group.
+    /// A position or a count of the group does not fit in the result type.
     Uncountable,
     /// The group does not have an element to return.
     Empty,
-    /// The result does not fit the integer type of this name.
+    /// The result does not fit in the integer type of this name.
     Overflow(&'static str),
     /// An integer would be divided by zero.
     DivisionByZero,
@@ -53,7 +53,7 @@ impl From<AllocError> for FailedGroup {
 impl GroupError {
     /// Returns the fault together with the index of its group.
     pub(crate) fn of(self, group: usize) -> FailedGroup {
-        // Callers that process a range of groups add its start to `group` afterwards.
+        // Callers that process a range of groups later add the start of the range to `group`.
         FailedGroup { fault: self, group }
     }
 }

@@ -2,11 +2,12 @@
 
 use crate::element::{Number, Real};
 
-/// Returns an integer that increases as a value is preferred more. NaN is above all values, or below all if skipped.
+/// Returns an integer key; a larger key is closer to the extreme. The key of NaN is above all other keys, or below all
+/// keys if NaN is skipped.
 #[inline(always)]
 pub(crate) fn key_of<const IS_MAX: bool, const SKIPS_NAN: bool, T: Real>(value: T) -> i64 {
     let key = match value.to_number() {
-        // The smallest integer maps to `i64::MIN`. Types have at most 64 bits, so the difference fits.
+        // The smallest integer maps to `i64::MIN`. Types have at most 64 bits, so the difference fits in 64 bits.
         Number::Integer(integer) => (integer - min_integer::<T>() + i128::from(i64::MIN)) as i64,
         Number::Real(real) if real.is_nan() => return if SKIPS_NAN { i64::MIN } else { i64::MAX },
         Number::Real(real) => in_order(real.to_bits() as i64),

@@ -1,4 +1,4 @@
-//! Medians in several passes for a dynamically typed input: values arrive as bytes and leave as ordered keys.
+//! Medians in several passes for a dynamically typed input: values arrive as bytes and are converted to ordered keys.
 //!
 //! The caller counts the keys.
 
@@ -21,7 +21,7 @@ pub trait RankSearch: Send + Sync {
     /// Returns whether NaNs are ignored; otherwise a NaN makes the result of its group NaN.
     fn skips_nan(&self) -> bool;
 
-    /// Returns the two middle ranks among `numbers` numbers, at least one.
+    /// Returns the two middle ranks among `numbers` numbers. `numbers` must be at least 1.
     fn ranks(&self, numbers: u128) -> [u128; 2];
 
     /// Returns the number of 16-bit words, from the highest on, that distinguish all keys.
@@ -34,7 +34,7 @@ pub trait RankSearch: Send + Sync {
 /// The value of unstored positions, as a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FillKey {
-    /// Unstored positions do not count.
+    /// Unstored positions are ignored or do not exist.
     Absent,
     /// The fill is NaN.
     Nan,
@@ -49,7 +49,7 @@ pub(crate) struct Middles<T> {
     pub(crate) implicit: Option<T>,
 }
 
-/// Returns the number of low bits that are 0 in keys of integers: an integer fills the high bits.
+/// Returns the number of low bits that are 0 in keys of integers. Integers are in the high bits of keys.
 fn unused_bits<T: Real>() -> u32 {
     if is_float::<T>() { 0 } else { u64::BITS - 8 * size_of::<T>() as u32 }
 }
@@ -124,7 +124,7 @@ pub(crate) fn words<T: Real>() -> u32 {
 
 /// Returns the key with these high words. The bits of negative floats are inverted, so their other words are all ones.
 pub(crate) fn complete<T: Real>(key: u64) -> u64 {
-    // The shift is 64 if all words are given; then no bit is left to fill.
+    // If all words are given, the shift is 64, and there are no more bits to set.
     let rest = u64::MAX.checked_shr(16 * words::<T>()).unwrap_or(0);
     if is_float::<T>() && key >> 63 == 0 { key | rest } else { key }
 }

@@ -1,4 +1,5 @@
-//! A bitmap of the output elements of a reduction. Two bits per element: has an entry, has a nonzero entry.
+//! A bitmap of the output elements of a reduction. Each element has two bits: whether it has an entry, and whether an
+//! entry is nonzero.
 //!
 //! A `cell` is the flat index of an output element. Unlike a sort by flat index, the bitmap reads each entry once, in
 //! stored order.
@@ -18,7 +19,8 @@ const CELLS: usize = 32;
 /// The number of entries whose marks are written at once. Their values are still in the cache when the coordinates are
 /// read.
 const BLOCK: usize = 1 << 10;
-/// The bits of a word that are set if an output element has an entry. The bit above each is set if an entry is nonzero.
+/// The bits of a word that are set if an output element has an entry. The next higher bit is set if an entry is
+/// nonzero.
 const STORED: u64 = 0x5555_5555_5555_5555;
 
 /// Output elements with an entry, in row-major order.
@@ -54,7 +56,8 @@ pub(crate) struct CellMap {
 impl CellMap {
     /// Returns whether the bitmap is small compared with the entries: at most eight bytes per entry.
     pub(crate) fn pays(cells: u128, entries: usize) -> bool {
-        // Without an entry, an axis of length 0 may meet huge axes. Their lengths must not be multiplied.
+        // If there are no entries, one axis may have length 0 and other axes may be huge. These lengths must not be
+        // multiplied.
         entries > 0 && cells <= CELLS as u128 * entries as u128
     }
 
@@ -73,7 +76,7 @@ impl CellMap {
         truths: &dyn NonzeroBits,
         in_runs: bool,
     ) -> Allocated<Self> {
-        // `pays` holds, so the product is at most 32 times the number of entries and does not overflow.
+        // `pays` is true, so the product is at most 32 times the number of entries and does not overflow.
         let cells = lengths.iter().product::<usize>();
         let part = |range: Range<usize>| {
             let mut map = CellMap::empty(cells)?;
@@ -114,7 +117,8 @@ impl CellMap {
     fn set_all(&mut self, marks: &[u8], cells: impl Iterator<Item = usize>) {
         let words = &mut self.words[..];
         for (&mark, cell) in marks.iter().zip(cells) {
-            // A mark has the two bits of a cell. A cell keeps each bit once it is set, so the order does not matter.
+            // A mark has the two bits of an output element. Bits are never cleared, so the order of entries does not
+            // matter.
             words[cell / CELLS] |= u64::from(mark) << (2 * (cell % CELLS));
         }
     }
@@ -122,7 +126,7 @@ impl CellMap {
     /// Marks each run of entries of one output element at once. Returns the number of entries marked: all except the
     /// last few.
     ///
-    /// Writes to the same word wait for each other. Runs need fewer writes.
+    /// A write to a word must wait for the previous write to the same word. Marking runs needs fewer writes.
     fn mark_runs<I: Index>(
         &mut self,
         coords: &[&[I]],
@@ -132,7 +136,7 @@ impl CellMap {
     ) -> usize {
         let marked = range.len() / BITS * BITS;
         bits::for_each_word(truths, range.start..range.start + marked, |word, Range { start, .. }| {
-            // The block at the end of all entries may be without an entry after it. Then each entry is its own run.
+            // The last block may not have an entry after it. In this case each entry counts as its own run.
             let changes = |axis: &&[I]| axis[start..].first_chunk().map_or(u64::MAX, bits::changes);
             // Invariant: the last entry of a block ends a run, so no run crosses two words of `truths`.
             let ends = coords.iter().map(changes).fold(1 << (BITS - 1), |ends, changes| ends | changes);
@@ -214,8 +218,8 @@ impl CellMap {
     /// Writes the coordinates of the output elements of some words on one axis.
     fn write_axis<I: Index>(&self, words: Range<usize>, lengths: &[usize], axis: usize, coords: &mut [I]) {
         let is_last = axis + 1 == lengths.len();
-        // `width` adjacent output elements share their coordinate. On the last axis the coordinate counts up within
-        // them. Only an element beyond them needs a division.
+        // `width` adjacent output elements have the same coordinate. On the last axis, the coordinate increases by one
+        // per element instead. A division is needed only for an element after these `width` elements.
         let width = if is_last { lengths[axis] } else { capped_product(&lengths[axis + 1..]) };
         let (mut start, mut shared) = (0, 0);
         let mut slots = coords.iter_mut();
@@ -276,7 +280,7 @@ mod tests {
     use super::*;
     use crate::kernels::bits::NonzeroBitsOf;
 
-    /// Compares both ways of marking entries with a map of the standard library.
+    /// Compares both methods of marking entries with a map of the standard library.
     fn check(lengths: &[usize], cell_of: impl Fn(usize) -> usize, count: usize) {
         let coord = |axis: usize, entry| cell_of(entry) / lengths[axis + 1..].iter().product::<usize>() % lengths[axis];
         let coords: Vec<Vec<u32>> =

@@ -38,30 +38,31 @@ fn widths<I: Index, A: AsRef<[I]>>(coords: &[A]) -> Few<u32> {
     coords.iter().map(width).collect()
 }
 
-/// Fewer entries are sorted by comparison, because packing and bucketing have a fixed cost. Debug builds use a smaller
-/// limit, so that tests with small inputs cover both paths.
+/// The smallest number of entries that are packed. Fewer entries are sorted by comparison, because packing and
+/// bucketing have a fixed cost. Debug builds use a smaller limit, so that tests with small inputs cover both paths.
 const FEW: usize = if cfg!(debug_assertions) { 1 << 2 } else { 1 << 5 };
 
 impl Packing {
-    /// [`new`](Self::new) for sorting; also `None` for so few entries that a comparison sort is faster.
+    /// [`new`](Self::new) for sorting. Also returns `None` if there are few entries, because a comparison sort is then
+    /// faster.
     pub(crate) fn of_many<I: Index, A: AsRef<[I]>>(coords: &[A], count: usize) -> Option<Self> {
         if count < FEW { None } else { Packing::new(coords) }
     }
 
-    /// Returns fields for these coordinates; `None` if they do not fit 64 bits.
+    /// Returns fields for these coordinates; `None` if they do not fit in 64 bits.
     pub(crate) fn new<I: Index, A: AsRef<[I]>>(coords: &[A]) -> Option<Self> {
         let widths = widths(coords);
         (widths.iter().sum::<u32>() <= u64::BITS).then(|| Packing::of_widths(&widths))
     }
 
-    /// Returns fields for all coordinates below these lengths; `None` if they do not fit 64 bits.
+    /// Returns fields for all coordinates below these lengths; `None` if they do not fit in 64 bits.
     pub(crate) fn of_lengths(lengths: &[usize]) -> Option<Self> {
         let width = |length: &usize| u64::BITS - (length.saturating_sub(1) as u64).leading_zeros();
         let widths: Few<u32> = lengths.iter().map(width).collect();
         (widths.iter().sum::<u32>() <= u64::BITS).then(|| Packing::of_widths(&widths))
     }
 
-    /// Splits the axes into groups whose coordinates fit 64 bits, each with as many axes as possible.
+    /// Splits the axes into groups whose coordinates fit in 64 bits. Each group has the maximum number of axes.
     pub(crate) fn groups<I: Index, A: AsRef<[I]>>(coords: &[A]) -> Vec<(Range<usize>, Self)> {
         let widths = widths(coords);
         let (mut groups, mut start) = (Vec::new(), 0);
@@ -80,7 +81,7 @@ impl Packing {
         groups
     }
 
-    /// Returns fields of the given widths, 64 bits in all at most.
+    /// Returns fields of the given widths. The sum of the widths must be at most 64.
     fn of_widths(widths: &[u32]) -> Self {
         let bits: u32 = widths.iter().sum();
         // `shift` decreases from the sum of all widths to 0, so fields do not overlap.

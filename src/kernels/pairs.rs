@@ -8,10 +8,10 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// The pair of each product: pair `p` is the left element `p / count` and the right element `p % count`.
 ///
-/// Without a list, pairs are in increasing order.
+/// `None` means all pairs in increasing order.
 pub(crate) type Numbered<'a> = Option<&'a [usize]>;
 
-/// Returns the product of each pair; the error is the first product that does not fit the type.
+/// Returns the product of each pair; the error is the first product that does not fit in the type.
 pub(crate) fn products<T: Ring>(left: &[T], right: &[T], numbers: Numbered<'_>) -> Result<Vec<T>, NoDot> {
     let first = AtomicUsize::new(usize::MAX);
     let found = threads::filled(left.len() * right.len(), 2000, |range, found: &mut [T]| {
@@ -36,8 +36,8 @@ pub(crate) fn products<T: Ring>(left: &[T], right: &[T], numbers: Numbered<'_>) 
 
 /// Returns the gradient of each left element: the sum of pair gradients times right elements.
 ///
-/// `gradients` is in pair order. The eight partial sums are chosen by `positions`. Pairs with a zero gradient are
-/// skipped.
+/// `gradients` is in pair order. `positions` determines the partial sum, out of eight, of each product. Pairs with a
+/// zero gradient are skipped.
 pub(crate) fn of_left<T: Ring>(gradients: &[T], right: &[T], positions: &[usize]) -> Allocated<Vec<T>> {
     let count = gradients.len().checked_div(right.len()).unwrap_or(0);
     threads::map_heavy(
@@ -46,7 +46,7 @@ pub(crate) fn of_left<T: Ring>(gradients: &[T], right: &[T], positions: &[usize]
         T::ZERO,
         || (),
         |(), row| {
-            // The position of the right element, not its index, chooses the partial sum.
+            // The position of the right element, not its index, determines the partial sum.
             let mut dot = PartialSums::new();
             let gradients = &gradients[row * right.len()..];
             let pairs = gradients.iter().zip(right).zip(positions).filter(|((g, _), _)| g.is_truthy());

@@ -1,23 +1,24 @@
-//! Table lookups in panel order: all entries look up the rows of one panel, which a cache holds, before the next panel.
+//! Table lookups in panel order. A panel is a part of the table that fits in a cache. All lookups of one panel precede
+//! the lookups of the next panel.
 
 use crate::base::alloc::{self, Allocated};
 
-/// The bytes of a panel. Debug builds use far fewer, so that tests with small inputs cover several panels.
+/// The bytes of a panel. Debug builds use much smaller panels, so that tests with small inputs cover several panels.
 const PANEL: usize = if cfg!(debug_assertions) { 1 << 7 } else { 1 << 22 };
 
-/// The average number of lookups per row from which panel order is faster.
+/// The smallest average number of lookups per row for which panel order is faster.
 const LOOKUPS: usize = 4;
 
-/// The largest number of panels; with more, entries would be written to too many positions at once.
+/// The largest number of panels. With more panels, entries would be scattered to too many memory positions.
 const MAX_PANELS: usize = 1 << 8;
 
 /// The number of entries processed together.
 const BLOCK: usize = 256;
 
-/// A function that writes the rows that entries look up, starting at an entry.
+/// A function that writes, for consecutive entries from a given entry on, the row that each entry looks up.
 pub(crate) type Numbers<'a> = &'a (dyn Fn(usize, &mut [usize]) + Sync);
 
-/// The traversal of a table by results that look up its rows in increasing order, panel by panel.
+/// The order in which results read a table panel by panel. Each result looks up rows in increasing order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct PanelOrder {
     /// The number of rows per panel.
@@ -134,7 +135,8 @@ mod tests {
     fn results_with_few_look_ups_go_through_a_table_at_once() {
         let row = PANEL / 8;
         let walk = |lookups: usize, rows: usize| TableSize { rows, bytes_of_row: row }.walk(lookups, row);
-        // Two panels or more, two lookups per result and panel, and four lookups per row by the results of one step.
+        // The conditions of panel order: at least two panels, two lookups per result and panel, and four lookups per
+        // row by the results of one step.
         assert_eq!(walk(16, 16), Some(PanelOrder { panel: 8, at_once: 4 }));
         assert_eq!((walk(15, 16), walk(99, 15)), (None, None));
         assert_eq!((walk(19, 80), walk(20, 80)), (None, Some(PanelOrder { panel: 8, at_once: 20 })));

@@ -9,7 +9,7 @@ use crate::kernels::ordered::RankSearch;
 
 /// The accumulators of a streaming reduction for several groups.
 pub trait Partial: Send + Sync {
-    /// Returns the same reduction without groups.
+    /// Returns an empty accumulator list for the same reduction.
     fn again(&self) -> Box<dyn Partial>;
 
     /// Extends the list to `groups` groups. New groups do not have a value.
@@ -25,7 +25,7 @@ pub trait Partial: Send + Sync {
     #[must_use]
     fn merge(&mut self, group: usize, state: &[u8]) -> bool;
 
-    /// Appends the saved accumulator of a group, which is not requested again.
+    /// Appends the saved accumulator of a group. The caller must not request the group again.
     fn take(&mut self, group: usize, bytes: &mut Vec<u8>);
 
     /// Removes the first groups and frees their memory.
@@ -76,7 +76,7 @@ impl<T: Element, F: Fold<T>> Partial for Accumulators<T, F> {
     }
 
     fn resize(&mut self, groups: usize) -> Allocated<()> {
-        // Groups are never removed here: a smaller number adds nothing.
+        // This function does not remove groups, so a smaller number does not change the list.
         let more = groups.saturating_sub(self.states.len());
         alloc::reserve(&mut self.states, more)?;
         self.states.resize(groups.max(self.states.len()), self.op.start());
@@ -96,7 +96,7 @@ impl<T: Element, F: Fold<T>> Partial for Accumulators<T, F> {
     }
 
     fn merge(&mut self, group: usize, state: &[u8]) -> bool {
-        // Bytes of another type or a group that does not exist change no accumulator.
+        // If the bytes have another type or the group does not exist, accumulators do not change.
         let known = state_of(self.op, state).zip(self.states.get_mut(group));
         known.map(|(other, state)| self.op.merge(state, &other)).is_some()
     }

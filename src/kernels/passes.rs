@@ -1,4 +1,4 @@
-//! The numbers at two neighbouring ranks among values that are streamed several times and never held in memory.
+//! The numbers at two neighbouring ranks among values that are streamed several times and are never all in memory.
 //!
 //! The first pass counts the numbers by the first 16 bits of their keys. The counts determine these bits for the keys
 //! at the ranks. The next pass reads only numbers whose keys start with these bits. It counts them by 16 more bits, or
@@ -9,7 +9,8 @@ use crate::element::Real;
 use crate::kernels::op::Outcome;
 use crate::kernels::ordered::{complete, key_of_value, value_of, words};
 
-/// Passes all values of one group in chunks, computed again for each pass. Returns false if some could not be computed.
+/// Passes all values of one group in chunks. The values are computed again for each pass. Returns false if some values
+/// could not be computed.
 pub(crate) type Pass<'a, T> = dyn Fn(&mut dyn FnMut(&[T])) -> bool + 'a;
 
 /// The number of key bits that each pass determines.
@@ -36,7 +37,7 @@ struct Equal {
 /// A rank to find.
 #[derive(Clone, Copy)]
 struct RankTarget {
-    /// The known first bits of its key, and their number.
+    /// The known first bits of the key at the rank, and their number.
     prefix: u64,
     known: u32,
     /// The rank among the numbers whose keys start with `prefix`, and the number of streamed values among these.
@@ -77,7 +78,7 @@ impl Census {
             let Some(narrowed) = narrowed(targets, equal, pass)? else { return Ok(None) };
             targets = narrowed;
         }
-        // A key is complete after `words` words; the remaining bits follow from the sign.
+        // A key is complete after `words` words. The sign determines the remaining bits.
         let [low, high] = targets.map(|target| value_of(complete::<T>(target.prefix << (u64::BITS - target.known))));
         Ok(low.zip(high).map(|(low, high)| [low, high]))
     }
@@ -100,7 +101,7 @@ impl RankTarget {
         (key << self.known >> (u64::BITS - BITS)) as usize
     }
 
-    /// Returns the target narrowed to the bin that contains the rank; the largest key if no bin does.
+    /// Returns the target narrowed to the bin that contains the rank; the largest key if no bin contains the rank.
     fn within(self, bins: &[u64], equal: Option<Equal>) -> RankTarget {
         let (mut rank, equals) = (self.rank, self.equals(equal));
         // Invariant: `rank` is relative to the first number of `bin`.
@@ -153,7 +154,7 @@ impl RankTarget {
             rank if rank - below < count => return found(key),
             rank => rank - count,
         };
-        // The rank is within the keys unless the pass delivered fewer values than were counted.
+        // The rank is within the keys, except if the pass delivered fewer values than the earlier pass counted.
         match usize::try_from(rank).ok().filter(|rank| *rank < keys.len()) {
             Some(rank) => found(*keys.select_nth_unstable(rank).1),
             None => found(u64::MAX),
@@ -186,7 +187,7 @@ fn narrowed<T: Real>(
     pass: &Pass<'_, T>,
 ) -> Allocated<Option<[RankTarget; 2]>> {
     let [low, high] = &targets;
-    // Targets with the same known bits share one result, so their values are counted once.
+    // Targets with the same known bits share one result, so values are counted once for both targets.
     let mut found =
         [PassResult::new::<T>(low)?, if high.is_as(low) { PassResult::Nothing } else { PassResult::new::<T>(high)? }];
     let takes_chunks = pass(&mut |values| {
@@ -194,8 +195,8 @@ fn narrowed<T: Real>(
             for (target, found) in targets.iter().zip(&mut found).filter(|(target, _)| target.holds(key)) {
                 match found {
                     PassResult::Nothing => {}
-                    // The capacity covers the number counted before; a pass that delivers more values does not
-                    // allocate.
+                    // The capacity is the number counted in the earlier pass. If a pass delivers more values, they are
+                    // ignored without an allocation.
                     PassResult::Keys(keys) if keys.len() == keys.capacity() => {}
                     PassResult::Keys(keys) => keys.push(key),
                     PassResult::Bins(bins) => bins[target.bin(key)] += 1,
@@ -254,7 +255,7 @@ mod tests {
         assert_eq!((found, passes.get()), ([0.0; 2], 1));
     }
 
-    /// More numbers than fit in memory, whose keys differ only in the last bits, so every pass is needed.
+    /// Tests more numbers than the limit in memory. Their keys differ only in the last bits, so every pass is needed.
     #[test]
     fn many_numbers_that_begin_alike_take_a_pass_for_each_word() {
         let values: Vec<f64> = (0..3 * FEW).map(|at| f64::from_bits(1.0f64.to_bits() + at * 7 % (3 * FEW))).collect();

@@ -1,9 +1,9 @@
 //! Products of groups by a fixed binary tree, and the product of all other elements for each element.
 //!
 //! The tree is built over the positions of a group, stored or not. A block of 2^k positions starts at a multiple of 2^k
-//! and is the product of its two halves. Halves past the end are skipped. The result therefore depends on values and
-//! positions only, not on threads or formats. A block of unstored positions is the square of one half, so one product
-//! per level is enough. Entries are joined from left to right. Two neighbours are joined in the smallest block that
+//! and is the product of its two halves. Halves past the end are skipped. The result therefore depends only on values
+//! and positions, not on threads or formats. A block of unstored positions is the square of one half, so one product
+//! per level is enough. Entries are combined from left to right. Two neighbours are combined in the smallest block that
 //! contains both:
 //!
 //! ```text
@@ -31,8 +31,8 @@ struct TreeBlock<N> {
 trait Grow {
     type Node: Copy;
 
-    /// Returns the block at level `levels.end` around a block at level `levels.start`; its other positions are
-    /// unstored.
+    /// Returns the block at level `levels.end` that contains a block at level `levels.start`. All other positions of
+    /// the result are unstored.
     fn lift(&mut self, node: Self::Node, position: u128, levels: Range<u32>) -> Self::Node;
 
     /// Returns the block of two halves.
@@ -60,7 +60,7 @@ fn grow<G: Grow>(
         if let Some(mut block) = last.take() {
             // Levels decrease strictly from one pending block to the next, so there are at most 128.
             let level = u128::BITS - (block.position ^ position).leading_zeros();
-            // Blocks that are joined below the new level are complete: no later leaf falls into them.
+            // Blocks that are joined below the new level are complete: later leaves are not in these blocks.
             while let Some((left, joint)) = pending.pop_if(|(_, joint)| *joint < level) {
                 block = join(left, block, joint);
             }
@@ -94,8 +94,8 @@ impl<F: ProductFactor> Blocks<F> {
 
     /// Returns the product of the first `count` unstored positions of a block, with `count` at least 1.
     fn first(&mut self, count: u128) -> F {
-        // Each set bit of `count` is one full block. The largest block is leftmost, so each next block is multiplied on
-        // the left.
+        // Each set bit of `count` is one full block. The largest block is the leftmost, and smaller blocks come first
+        // here, so each next block is multiplied on the left.
         let levels = (count.trailing_zeros()..u128::BITS).filter(|level| count >> level & 1 == 1);
         let products = levels.map(|level| self.whole(level));
         products.reduce(|product, left| left.times(product)).unwrap_or(F::ONE)
@@ -120,7 +120,7 @@ pub(crate) struct ProductTree<F> {
     squares: Vec<F>,
 }
 
-/// The unstored positions of a group: the value, the count, and the number of all positions.
+/// The unstored positions of a group: their value, their number, and the number of all positions of the group.
 #[derive(Clone, Copy)]
 pub(crate) struct Between<F> {
     pub(crate) fill: Option<F>,
@@ -154,8 +154,8 @@ impl<F: ProductFactor> Between<F> {
     }
 }
 
-/// The number of neighbouring entries multiplied by halves. A power of two, so that these blocks are blocks of the
-/// tree.
+/// The number of neighbouring entries that are multiplied by halves. The number is a power of two, so that these blocks
+/// are blocks of the tree.
 const BLOCK: usize = 64;
 
 /// The builder that computes only products.
@@ -191,11 +191,12 @@ impl<F: ProductFactor> ProductTree<F> {
         factor: impl Fn(usize) -> F,
         unstored: Between<F>,
     ) -> F {
-        // With a factor of zero no product is rounded, so the order does not matter.
+        // If a factor is zero, products are exact, so the order does not matter.
         if let Some(zero) = unstored.factor().filter(F::is_zero) {
             return (0..count).map(factor).fold(zero, F::times);
         }
-        // Positions increase, so if the last one is `count - 1` the entries fill the first positions without a hole.
+        // Positions increase, so if the last position is `count - 1`, the entries are exactly the first `count`
+        // positions.
         if unstored.implicit().is_none() && count > 0 && position(count - 1) == count as u128 - 1 {
             return self.of_first(count, factor);
         }
@@ -207,7 +208,7 @@ impl<F: ProductFactor> ProductTree<F> {
         let Some(mut blocks) = values.blocks else {
             return product.into_iter().chain(unstored.factor()).reduce(F::times).unwrap_or(F::ONE);
         };
-        // Without entries all positions hold the fill.
+        // If there are no entries, all positions have the fill.
         let product = product.unwrap_or_else(|| blocks.first(unstored.extent));
         self.squares = blocks.squares;
         product
@@ -232,8 +233,8 @@ fn by_halves<F: ProductFactor>(block: &mut [F]) -> F {
         for pair in 0..count / 2 {
             block[pair] = block[2 * pair].times(block[2 * pair + 1]);
         }
-        // With an odd count the last item does not have a neighbour and moves up. With an even count this slot is not
-        // read again.
+        // If the count is odd, the last item does not have a neighbour and moves up to the next level. If the count is
+        // even, this slot is not read again.
         block[count / 2] = block[count - 1];
         count = count.div_ceil(2);
     }
@@ -259,7 +260,7 @@ impl<F: ProductFactor> Grow for Tree<F> {
     type Node = usize;
 
     fn lift(&mut self, node: usize, position: u128, levels: Range<u32>) -> usize {
-        // Without unstored blocks, or without levels to climb, the product is unchanged and a node is not needed.
+        // If there are no unstored blocks or no levels above, the product is unchanged and a new node is not needed.
         let Some(blocks) = self.blocks.as_mut().filter(|_| !levels.is_empty()) else { return node };
         let value = blocks.siblings(position, levels.clone()).fold(self.nodes[node].0, F::times);
         self.nodes.push((value, BlockOrigin::Block(node, position, levels.start, levels.end)));
@@ -289,7 +290,7 @@ pub(crate) fn others<F: ProductFactor>(
     let mut pending = Vec::new();
     // The list grows by at most one part per level.
     let mut parts = vec![(0..count, unstored.top(), unstored.factor().unwrap_or(F::ONE))];
-    // Invariant: `around` is the product of everything outside the block at level `top` that contains `part`.
+    // Invariant: `around` is the product of all positions outside the block at level `top` that contains `part`.
     while let Some((part, top, around)) = parts.pop() {
         if part.len() <= PART {
             let mut tree = Tree { nodes: alloc::with_capacity(4 * part.len())?, blocks: values.blocks.take() };
@@ -298,7 +299,7 @@ pub(crate) fn others<F: ProductFactor>(
             continue;
         }
         let (first, last) = (at(part.start).0, at(part.end - 1).0);
-        // `half` is the highest bit in which positions of the part differ, so both halves hold an entry.
+        // `half` is the highest bit in which positions of the part differ, so both halves contain an entry.
         let half = u128::BITS - 1 - (first ^ last).leading_zeros();
         let around = values.siblings(first, half + 1..top).into_iter().rev().fold(around, F::times);
         let middle = part.start + count_while(part.len(), |entry| at(part.start + entry).0 >> half & 1 == 0);
@@ -311,10 +312,10 @@ pub(crate) fn others<F: ProductFactor>(
     Ok(())
 }
 
-/// Returns the number of leading indices below `count` for which `is` holds.
+/// Returns the number of leading indices below `count` for which `is` is true.
 fn count_while(count: usize, is: impl Fn(usize) -> bool) -> usize {
     let (mut low, mut high) = (0, count);
-    // Invariant: `is` holds below `low` and does not hold from `high` on.
+    // Invariant: `is` is true below `low`, and false from `high` on.
     while low < high {
         let middle = low + (high - low) / 2;
         if is(middle) { low = middle + 1 } else { high = middle }
@@ -330,7 +331,7 @@ impl<F: ProductFactor> ProductBuilder<F> {
 }
 
 impl<F: ProductFactor> Tree<F> {
-    /// [`others`] within a block at level `top`, where `around` is the product of everything outside.
+    /// [`others`] within a block at level `top`, where `around` is the product of all positions outside the block.
     fn others(
         &mut self,
         part: Range<usize>,
@@ -368,8 +369,8 @@ mod tests {
     use super::*;
     use crate::element::Ring;
 
-    /// A long group is split into parts. Powers of two avoid rounding, so every result equals the product without one
-    /// entry.
+    /// Tests a long group that is split into parts. Products of powers of two are not rounded, so every result equals
+    /// the product without one entry.
     #[test]
     fn the_others_of_a_long_group_leave_out_one_entry() {
         let count = 3 * PART + 5;

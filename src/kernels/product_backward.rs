@@ -1,8 +1,9 @@
 //! Gradients of matrix products.
 //!
 //! The gradient of the left operand at (i, k) sums upstream · right over row i of upstream and row k of right. This sum
-//! has eight partial sums by column. The gradient of the right operand at (k, j) is the sum of left · upstream, in row
-//! order. Products with a zero upstream gradient are skipped, because a factor that is not finite would yield NaN.
+//! is computed in eight partial sums by column. The gradient of the right operand at (k, j) is the sum of left ·
+//! upstream, in row order. Products with a zero upstream gradient are skipped, because a factor that is not finite
+//! would yield NaN.
 
 use std::ops::Range;
 
@@ -33,7 +34,7 @@ impl<'a, T> MatrixBatch<'a, T> {
     }
 }
 
-/// The upstream gradient; unstored positions hold `fill`.
+/// The upstream gradient. Unstored positions have the value `fill`.
 #[derive(Clone, Copy)]
 pub(crate) struct UpstreamBatch<'a, T> {
     pub(crate) side: MatrixBatch<'a, T>,
@@ -90,7 +91,7 @@ pub(crate) fn of_left<T: Float>(
     walk: ProductBatch<'_>,
     (matrices, counts_unstored): (usize, bool),
 ) -> Allocated<Vec<T>> {
-    // If all values are finite, a product with a zero gradient is zero and need not be skipped.
+    // If all values are finite, a product with a zero gradient is zero and does not need to be skipped.
     let skips_zeros = !all_finite(right.values());
     let turns = turns_by_left(walk, matrices)?;
     let rows = matrices * walk.rows;
@@ -155,7 +156,7 @@ fn turns_by_left(walk: ProductBatch<'_>, matrices: usize) -> Allocated<Turns> {
     Ok(Turns { starts, turns })
 }
 
-/// A row of gradients, and the rows of the right operand from a first row on.
+/// A row of gradients, and the rows of one matrix of the right operand.
 struct Others<'a, T> {
     right: MatrixBatch<'a, T>,
     base: usize,
@@ -183,7 +184,8 @@ impl<T: Float> Others<'_, T> {
 
     #[inline(always)]
     fn sparse_dot(&self, (columns, values): (&[u32], &[T]), lanes: &mut PartialSums<T>, bad: usize) {
-        // `met` counts gradients that are not finite and meet an entry; the other `bad - met` meet an unstored zero.
+        // `met` counts gradients that are not finite and are multiplied by an entry. The other `bad - met` gradients
+        // are multiplied by an unstored zero.
         let mut met = 0;
         for (&column, &value) in columns.iter().zip(values) {
             let gradient = self.gradients[column as usize];
@@ -200,7 +202,7 @@ impl<T: Float> Others<'_, T> {
         }
     }
 
-    /// Adds the products with the given rows; `bad` gradients are not finite.
+    /// Adds the products with the given rows. `bad` is the number of gradients that are not finite.
     fn add(&self, rows: impl Iterator<Item = usize>, lanes: &mut [PartialSums<T>], bad: usize) {
         in_wide_vectors(
             #[inline(always)]
@@ -240,7 +242,7 @@ pub(crate) fn of_right<T: Float>(
         let rows = if part == 0 { 0 } else { ends[part - 1] }..ends[part];
         let share = RowTask { left, right, walk, first: place(rows.start), rows };
         let mut row_of = UpstreamRow::new(upstream, walk.width)?;
-        // One accumulator per element of this part; parts do not overlap, so each sum has one thread.
+        // There is one accumulator per element of this part. Parts do not overlap, so one thread computes each sum.
         let mut sums = alloc::copies(T::Dot::NOTHING, slots.len())?;
         match skips_zeros {
             true => share.visit(&mut row_of, |at, value, gradient| {
@@ -321,10 +323,11 @@ impl<T: Float> RowTask<'_, T> {
         }
     }
 
-    /// Sets output elements to NaN if a gradient that is not finite meets an unstored position of the left operand.
+    /// Sets output elements to NaN if a gradient that is not finite is multiplied by an unstored position of the left
+    /// operand.
     fn at_unstored_positions(&self, row_of: &mut UpstreamRow<'_, T>, slots: &mut [T]) -> Allocated<()> {
         let ProductBatch { count, rows, inner, width, .. } = self.walk;
-        // `met` counts, per output element, the gradients that are not finite and meet a left entry.
+        // `met` counts, per output element, the gradients that are not finite and are multiplied by a left entry.
         let mut met: Vec<usize> = alloc::zeros(slots.len())?;
         self.visit(row_of, |at, _, gradient| met[at] += usize::from(!gradient.isfinite()));
         let matrices = self.rows.end.div_ceil(inner.max(1));
@@ -340,7 +343,7 @@ impl<T: Float> RowTask<'_, T> {
         for row in self.rows.clone() {
             let all = &all[row / inner * width..][..width];
             let mut settle = |at: usize, column: usize| {
-                // Fewer than all: at least one of them was multiplied by an unstored zero.
+                // If the count is smaller than `all`, at least one such gradient is multiplied by an unstored zero.
                 if met[at] < all[column] {
                     slots[at] = T::NAN;
                 }

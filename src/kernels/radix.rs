@@ -1,7 +1,8 @@
 //! Sorting of entries by a key of at most 64 bits, each with one item.
 //!
-//! Entries are first scattered into buckets by the top bits of their keys. Each bucket fits a cache and is sorted on
-//! its own. Items move together with their keys: gathering them after the sort would be the most expensive step.
+//! Entries are first scattered into buckets by the top bits of their keys. Each bucket fits in a cache and is sorted
+//! separately. Items move together with their keys, because gathering the items after the sort would be the most
+//! expensive step.
 
 use std::ops::Range;
 
@@ -14,25 +15,27 @@ use crate::base::threads;
 /// The number of keys computed at once.
 pub(crate) const BLOCK: usize = 1 << 10;
 
-/// Buckets have about 2^`BUCKET` entries, whose words fit the first-level cache.
+/// Buckets have about 2^`BUCKET` entries, whose words fit in the L1 cache.
 const BUCKET: u32 = 12;
 
-/// The maximum is 2^`MAX_BUCKET_BITS` buckets; with more, address translation would cost more than buckets save.
+/// There are at most 2^`MAX_BUCKET_BITS` buckets. With more buckets, address translation would cost more time than
+/// buckets save.
 const MAX_BUCKET_BITS: u32 = 12;
 
-/// A larger bucket is scattered into buckets of its own. If most keys share their top bits, this costs one more
-/// parallel pass, and no bucket outgrows the second-level cache.
+/// A larger bucket is scattered into its own buckets. If most keys have the same top bits, this costs one more parallel
+/// pass, but all buckets fit in the L2 cache.
 const LARGE: usize = 1 << 16;
 
 /// The number of bits sorted per pass.
 const DIGIT: u32 = 8;
 
-/// Up to `ALL_DIGITS` bits are sorted digit by digit. With more bits only the top `FIRST_BITS` bits are sorted by digits.
-/// Entries of a bucket mostly differ there, and ties are sorted by comparison.
+/// Up to `ALL_DIGITS` bits are sorted digit by digit. If there are more bits, only the top `FIRST_BITS` bits are sorted
+/// by digits. Entries of a bucket usually differ in these bits, and ties are sorted by comparison.
 const ALL_DIGITS: u32 = 3 * DIGIT;
 const FIRST_BITS: u32 = 2 * DIGIT;
 
-/// Fewer words are sorted by comparison, because counting all digits has a fixed cost.
+/// The smallest number of words that are sorted by digits. Fewer words are sorted by comparison, because counting all
+/// digits has a fixed cost.
 const FEW: usize = 1 << 8;
 
 /// A function that writes the keys of a range of entries.
@@ -48,7 +51,7 @@ pub(crate) fn listed<T: Copy + Sync>(items: &[T]) -> impl Fn(usize) -> T + Sync 
 
 /// Calls `visit` with the first entry of each block of a range and the keys of the block.
 ///
-/// `keys` is a trait object, called once per block. So the compiler instantiates sorting once per type of items.
+/// `keys` is a trait object, called once per block. Sorting is therefore instantiated once per type of items.
 pub(crate) fn for_each_block(range: Range<usize>, keys: &Keys<'_>, visit: &mut dyn FnMut(usize, &[u64])) {
     let mut block = [0; BLOCK];
     for start in range.clone().step_by(BLOCK) {
@@ -104,7 +107,7 @@ impl<T: Copy + Zeroable + Send + Sync> Buckets<T> {
     /// Scatters `count` entries into buckets.
     ///
     /// `keys` writes keys of `bits` bits; bits below its argument `from` may be wrong. The lowest `tag` bits are
-    /// sorted, but keys that differ only there count as equal.
+    /// sorted, but keys that differ only in these bits count as equal.
     ///
     /// Each thread scatters a part of the entries, in order, into its own slots, so equal keys stay in input order.
     pub(crate) fn scatter(
@@ -127,7 +130,7 @@ impl<T: Copy + Zeroable + Send + Sync> Buckets<T> {
         Ok(all)
     }
 
-    /// Returns the slots of each part in each bucket; parts follow each other within a bucket.
+    /// Returns the slots of each part in each bucket. Within a bucket, the slots are in the order of the parts.
     fn share_out(&mut self, parts: &[(Range<usize>, Vec<usize>)], buckets: usize) -> Few<Share<'_, T>> {
         // `ends` increase over buckets and, within a bucket, over parts, so slots do not overlap.
         let mut end = 0;
@@ -170,7 +173,7 @@ impl<T: Copy + Zeroable + Send + Sync> Buckets<T> {
     }
 }
 
-/// Sorts a large bucket, whose keys agree from bit `low_bits` on.
+/// Sorts a large bucket. Its keys have the same bits from `low_bits` on.
 fn sort_large<T: Copy + Zeroable + Send + Sync>(
     keys: &mut [u64],
     items: &mut [T],
@@ -223,12 +226,12 @@ impl<T: Copy> RadixScratch<T> {
         RadixScratch { words: Vec::new(), spare: Vec::new(), items: Vec::new() }
     }
 
-    /// Sorts the entries of a bucket by a range of key bits; the bits above the range agree.
+    /// Sorts the entries of a bucket by a range of key bits. The bits above the range must be equal in all keys.
     fn sort(&mut self, keys: &mut [u64], items: &mut [T], bits: Range<u32>) -> Allocated<()> {
         self.reserve(keys.len())?;
         // Items of size 0 are sorted without an index.
         let entry_bits = if size_of::<T>() == 0 { 0 } else { usize::BITS - keys.len().leading_zeros() };
-        // A word holds the key bits above the entry index if both fit 64 bits.
+        // A word contains the key bits above the entry index, if both fit in 64 bits.
         let fits = bits.end - bits.start + entry_bits <= u64::BITS;
         match fits {
             true => sort_fields(&mut self.words, &mut self.spare, keys, &bits, entry_bits),
@@ -237,7 +240,7 @@ impl<T: Copy> RadixScratch<T> {
         let entry = |word: u64| (word & ((1 << entry_bits) - 1)) as usize;
         self.items.extend(self.words.iter().map(|&word| items[entry(word)]));
         items.copy_from_slice(&self.items);
-        // The words contain all varying key bits, so the keys are rebuilt without a gather.
+        // The words contain all key bits that differ, so the keys are restored from the words without a gather.
         if fits && bits.start == 0 {
             let above = keys[0] >> bits.end << bits.end;
             keys.iter_mut().zip(&self.words).for_each(|(key, word)| *key = above | word >> entry_bits);
@@ -261,7 +264,7 @@ impl<T: Copy> RadixScratch<T> {
     }
 }
 
-/// Sorts words that hold the relevant key bits above the entry index.
+/// Sorts words that contain the relevant key bits above the entry index.
 fn sort_fields(words: &mut Vec<u64>, spare: &mut Vec<u64>, keys: &[u64], bits: &Range<u32>, entry_bits: u32) {
     let field = |key: u64| key << (u64::BITS - bits.end) >> (u64::BITS - bits.end) >> bits.start;
     let numbers = (0..keys.len() as u64).map(|entry| if entry_bits == 0 { 0 } else { entry });
@@ -269,7 +272,7 @@ fn sort_fields(words: &mut Vec<u64>, spare: &mut Vec<u64>, keys: &[u64], bits: &
     sort_words(words, spare, entry_bits..entry_bits + bits.end - bits.start);
 }
 
-/// Sorts entry indices, for keys that do not fit a word together with an index.
+/// Sorts entry indices, for keys that do not fit in a word together with an index.
 fn sort_numbers(words: &mut Vec<u64>, keys: &[u64], bits: &Range<u32>) {
     words.extend(0..keys.len() as u64);
     words.sort_unstable_by_key(|&entry| (keys[entry as usize] >> bits.start, entry));
@@ -374,7 +377,7 @@ mod tests {
     fn settled_bits_are_not_looked_at() {
         let mut next = numbers(3);
         for count in [300, 100_000] {
-            // The last cases leave no bits for an entry index in the word of a key.
+            // In the last cases, the word of a key does not have enough bits for an entry index.
             for (high, settled) in [(1, 4), (3, 20), (12, 20), (20, 20), (44, 20), (58, 6)] {
                 let mut keys: Vec<u64> = (0..count).map(|_| next() >> (64 - settled)).collect();
                 keys.sort_unstable();

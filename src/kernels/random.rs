@@ -12,7 +12,8 @@ pub(crate) fn bits(seed: u64, place: u64) -> u64 {
     mix(mix(seed ^ 0x9e37_79b9_7f4a_7c15).wrapping_add(place.wrapping_mul(0x9e37_79b9_7f4a_7c15)))
 }
 
-/// The rounds of the Feistel network. Four rounds yield a pseudo-random permutation; two more cost little.
+/// The rounds of the Feistel network. Four rounds yield a pseudo-random permutation. Two additional rounds cost little
+/// time.
 const ROUNDS: u64 = 6;
 
 /// A permutation of the numbers below a size: a Feistel network of an even number of bits, repeated until the result is

@@ -12,10 +12,10 @@ pub enum EvenCount {
     Lower,
 }
 
-/// The definition of a quantile whose rank falls between two elements. The names are numpy's.
+/// The definition of a quantile whose rank is between two elements. The names are the names in numpy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum QuantileMethod {
-    /// The value between both elements in proportion to the rank.
+    /// The linear interpolation between the two elements.
     #[default]
     Linear,
     /// The lower element.
@@ -55,7 +55,7 @@ impl Rule {
         }
     }
 
-    /// Returns the ranks among `count` numbers, at least one.
+    /// Returns the ranks among `count` numbers. `count` must be at least 1.
     pub(crate) fn place(self, count: u128) -> RankPosition {
         let last = count - 1;
         // A rounded rank may exceed `last`, so single ranks are limited to `last`.
@@ -119,7 +119,7 @@ mod tests {
                 assert!(low == high && low < count && low as f64 == (count - 1) as f64);
             }
         }
-        // 2^53 + 1 thirds: the count must not be rounded before the product.
+        // The count 2^53 + 3 is not an `f64`, and must not be rounded before the product.
         assert_eq!(times(1.0 / 3.0, (1 << 53) + 3), (3_002_399_751_580_331f64) + 1.0 - 0.5);
     }
 }

@@ -27,10 +27,10 @@ pub(crate) enum Direction {
 pub(crate) type Ranked = usize;
 /// An unstored position.
 pub(crate) const UNSTORED: Ranked = usize::MAX - 1;
-/// No element: the group has fewer elements.
+/// A slot without an element: the group has fewer elements than slots.
 pub(crate) const NOTHING: Ranked = usize::MAX;
 
-/// Writes the elements at the first ranks of a group, one per slot. A fill of NaN does not count.
+/// Writes the elements at the first ranks of a group, one per slot. If the fill is NaN, unstored positions are ignored.
 pub(crate) fn rank<T: Real>(group: &Group<'_, T>, direction: Direction, ranked: &mut [Ranked]) -> Allocated<()> {
     let (stored, count) = (group.stored, ranked.len());
     let compare = |a: T, b: T| if direction == Direction::Ascending { nan_last(a, b) } else { b.order(a) };

@@ -1,4 +1,4 @@
-//! A single pass over elements, each of which adds to a row of the result: its value times one row of each factor.
+//! A single pass over elements. Each element adds to a row of the result: its value times one row of each factor.
 //!
 //! The factors are multiplied in order. Each row is summed in the order of the elements, for any number of threads.
 
@@ -15,11 +15,11 @@ use crate::kernels::panels::Numbers;
 /// The input of the pass.
 pub(crate) struct RowProducts<'a, T> {
     pub(crate) values: &'a [T],
-    /// The rows of each factor, and the row that each element uses; at least one factor.
+    /// The rows of each factor, and the row that each element uses. There is at least one factor.
     pub(crate) factors: &'a [Factor<'a, T>],
     /// The row of the result to which each element adds.
     pub(crate) into: Numbers<'a>,
-    /// True if these rows do not decrease.
+    /// True if the rows in `into` do not decrease.
     pub(crate) in_order: bool,
     /// The number of rows of the result.
     pub(crate) rows: usize,
@@ -30,12 +30,12 @@ pub(crate) struct RowProducts<'a, T> {
 /// The number of elements whose rows are looked up at a time.
 const BLOCK: usize = 256;
 
-/// Returns the sums, row after row; the error is the first sum that does not fit the type.
+/// Returns the sums, row after row; the error is the first sum that does not fit in the type.
 pub(crate) fn sums_of_rows<T: Ring>(walk: &RowProducts<'_, T>) -> Result<Vec<T>, NoDot> {
     let mut sums = alloc::copies(T::Dot::NOTHING, walk.rows * walk.width)?;
     let ends = walk.ends_of_parts();
     let in_items: Vec<usize> = ends.iter().map(|row| row * walk.width).collect();
-    // Each thread has its own rows of the result, so the sum of a row never depends on another thread.
+    // Each thread has its own rows of the result, so each sum is computed by one thread.
     let added = threads::map_slices(&mut sums, &in_items, |part, sums| {
         let first = if part == 0 { 0 } else { ends[part - 1] };
         walk.add_to(sums, first..ends[part])
@@ -62,7 +62,7 @@ pub(crate) fn sums_without_zeros<T: Ring>(
         let looked_up = walk.factors.iter().zip(&mut numbers);
         looked_up.for_each(|((_, number), slot)| number(element, std::slice::from_mut(slot)));
         let item = |factor: usize, column: usize| walk.factors[factor].0.row(numbers[factor])[column];
-        // A product with a zero upstream gradient is left out, because zero times infinity is NaN.
+        // A product with a zero upstream gradient is skipped, because zero times infinity is NaN.
         let counts = |column: usize| match upstream {
             Upstream::Elements(gradients) => gradients[element].is_truthy(),
             Upstream::Factor(factor) => item(factor, column).is_truthy(),
@@ -76,7 +76,7 @@ pub(crate) fn sums_without_zeros<T: Ring>(
     found(&sums)
 }
 
-/// Returns the sums as elements; the error is the first sum that does not fit the type.
+/// Returns the sums as elements; the error is the first sum that does not fit in the type.
 fn found<T: Ring>(sums: &[T::Dot]) -> Result<Vec<T>, NoDot> {
     let mut found = alloc::zeros(sums.len())?;
     match threads::try_map_into(sums, &mut found, 1000, T::Dot::value) {
@@ -93,7 +93,8 @@ impl<T: Ring> RowProducts<'_, T> {
         row[0]
     }
 
-    /// Returns the end of the rows of each thread. Sorted elements are divided evenly, otherwise rows are.
+    /// Returns the end of the rows of each thread. If the elements are sorted, they are divided evenly. Otherwise the
+    /// rows are divided evenly.
     fn ends_of_parts(&self) -> Vec<usize> {
         let count = self.values.len();
         let picoseconds = self.width.saturating_mul(400 * self.factors.len()).saturating_add(4000);
@@ -164,10 +165,11 @@ struct ElementBlock<'a, T> {
 }
 
 impl<T: Ring> ElementBlock<'_, T> {
-    /// True if the sums of 16 columns fit the registers.
+    /// True if the sums of 16 columns fit in the registers.
     const IS_NARROW: bool = size_of::<T::Dot>() <= 8;
 
-    /// Returns whether enough consecutive elements add to the same row, on average, so that finding runs is faster.
+    /// Returns whether runs of elements with the same row are long enough, on average, that searching for runs saves
+    /// time.
     #[inline(always)]
     fn has_runs(&self) -> bool {
         let ends = self.into.iter().zip(self.into.iter().skip(1)).filter(|(row, next)| row != next).count();

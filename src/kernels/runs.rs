@@ -1,8 +1,8 @@
 //! Logical or over the last axes of sorted entries: entries of one output element form a *run*.
 //!
-//! Entries are processed in blocks of 64. Comparing each entry with the next one marks the last entry of each run. The
-//! truth values between two marks are reduced within a word. A run may continue in the next block, so its truth value
-//! so far is carried over.
+//! Entries are processed in blocks of 64. A comparison of each entry with the next entry marks the last entry of each
+//! run. The truth values between two marks are reduced within a word. A run may continue in the next block, so its
+//! truth value so far is carried over.
 
 use std::ops::Range;
 
@@ -92,7 +92,7 @@ fn mark_ends<I: Index>(coords: &[&[I]], count: usize, blocks: Range<usize>) -> A
                 for axis in coords {
                     *word |= bits::first_changes(&axis[start..]);
                 }
-                // The last entry of all does not have a next entry to differ from.
+                // The last of all entries does not have a next entry, so its mark is set separately.
                 if count - start <= BITS {
                     *word |= 1 << (count - start - 1);
                 }
@@ -152,7 +152,7 @@ mod tests {
     use crate::kernels::bits::NonzeroBitsOf;
     use crate::kernels::coords::slices;
 
-    /// Checks runs of the given lengths, every third of which holds one nonzero value.
+    /// Checks runs of the given lengths. Every third run has one nonzero value.
     fn check(lengths: &[usize], width: usize, truthy: impl Fn(usize, usize) -> bool) {
         let runs = || lengths.iter().enumerate();
         let rows: Vec<u32> = runs().flat_map(|(run, &length)| vec![(run / width) as u32; length]).collect();

@@ -14,13 +14,13 @@ use crate::kernels::kept_axes::KeptAxes;
 use crate::kernels::op::Outcome;
 use crate::kernels::output_bitmap::{StoredOutputs, marked_cells};
 
-/// The table bytes per entry: a larger table would exceed the memory of the entries.
+/// The maximum bytes of the table per entry. A larger table would take more memory than the entries.
 const BYTES_PER_ENTRY: u128 = 10;
 /// Tables up to this size stay in a cache. Debug builds use a smaller size, so that tests cover larger tables.
 const CACHE_BYTES: usize = if cfg!(debug_assertions) { 1 << 17 } else { 1 << 24 };
 /// The bytes of a bucket of output elements, which stay in a cache near the processor.
 const PART_BYTES: usize = 1 << 16;
-/// The maximum number of buckets that entries are scattered into at once.
+/// The maximum number of buckets into which entries are scattered in one step.
 const PARTS: usize = 256;
 /// The number of entries whose output elements are computed together.
 const BLOCK: usize = 1 << 12;
@@ -29,7 +29,7 @@ const SHARES: usize = 4;
 /// The estimated picoseconds per entry.
 const PICOSECONDS: usize = 6000;
 
-/// The operations of an accumulator. A result of false means that the accumulator cannot hold the value.
+/// The operations of an accumulator. A result of false means that the sum does not fit in the accumulator.
 pub(crate) struct Cell<C, A, J> {
     /// The accumulator without values.
     pub(crate) start: C,
@@ -140,7 +140,7 @@ fn add_all<T: Element, C: Copy>(
     if count.saturating_mul(OutputAccumulators::<C>::BYTES) <= CACHE_BYTES {
         return Ok(add_directly(table, kept, values, entries, add));
     }
-    // A power of two, so that the bucket of an output element is a shift of its index.
+    // The width is a power of two, so that a shift of the index of an output element results in its bucket.
     let width = (PART_BYTES / OutputAccumulators::<C>::BYTES).max(count.div_ceil(PARTS)).next_power_of_two();
     let mut scattered = ScatteredEntries::new(count, width, entries.len())?;
     let mut is_held = true;
@@ -181,7 +181,7 @@ struct ScatteredEntries<T> {
 }
 
 impl<T: Element> ScatteredEntries<T> {
-    /// Returns buffers for a part of `entries` at a time; the `count` output elements are in buckets of `width`.
+    /// Returns buffers for a part of `entries` at a time; each bucket has `width` of the `count` output elements.
     fn new(count: usize, width: usize, entries: usize) -> Allocated<Self> {
         let share = entries.div_ceil(SHARES).max(BLOCK);
         Ok(ScatteredEntries {
@@ -201,14 +201,14 @@ impl<T: Element> ScatteredEntries<T> {
     fn scatter(&mut self, kept: &KeptAxes<'_>, values: &[T], entries: Range<usize>) -> usize {
         let (ends, shift) = (&mut self.ends, self.shift);
         ends.fill(0);
-        // The first pass counts the entries per bucket, the second one writes them.
+        // The first pass counts the entries per bucket, and the second pass writes the entries.
         let blocks = || entries.clone().step_by(BLOCK).map(|start| start..entries.end.min(start + BLOCK));
         for block in blocks() {
             let numbers = &mut self.numbers[..block.len()];
             kept.number(block.start, numbers);
             numbers.iter().for_each(|number| ends[number >> shift] += 1);
         }
-        // Counts become starts; after the second pass each is the end of its bucket.
+        // Counts become starts. After the second pass, each start has become the end of its bucket.
         let mut start = 0;
         for end in ends.iter_mut() {
             start += std::mem::replace(end, start);

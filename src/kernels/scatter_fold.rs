@@ -1,6 +1,6 @@
 //! Streaming reductions of values that arrive in any order, each with the flat index of its output element.
 //!
-//! Each pass holds the accumulators of the output elements that fit memory. The values arrive again for each pass.
+//! Each pass processes the output elements whose accumulators fit in memory. The values arrive again for each pass.
 
 use std::ops::Range;
 
@@ -53,7 +53,7 @@ impl<S: Clone> Window<S> {
         self.counts[at] += values.len();
     }
 
-    /// Leaves the second half of the output elements to a later pass.
+    /// Removes the second half of the output elements from the window. A later pass computes these elements.
     fn halve<T: Element, F: Fold<T, State = S>>(&mut self, op: F) {
         let kept = self.states.len().div_ceil(2);
         self.states.truncate(kept);
@@ -101,7 +101,7 @@ pub(crate) fn fold_outputs<T: Element, F: Fold<T>>(
             for run in cells.chunk_by(|one, other| one == other) {
                 window.take(op, run[0], &values[start..start + run.len()]);
                 start += run.len();
-                // One output element always stays, so each pass makes progress.
+                // At least one output element stays in the window, so each pass completes at least one element.
                 if window.grown > max_bytes && window.states.len() > 1 {
                     window.halve(op);
                 }
@@ -110,7 +110,7 @@ pub(crate) fn fold_outputs<T: Element, F: Fold<T>>(
         if !takes_chunks {
             return Ok(None);
         }
-        // If accumulators grew, those of later output elements may grow too.
+        // If accumulators grew in this pass, accumulators of later output elements may also grow.
         width = if window.cells == asked { widest.min(2 * width) } else { window.cells.len() };
         first = window.cells.end;
         window.finish(op, unstored, &mut found)?;
@@ -127,7 +127,7 @@ mod tests {
     use crate::kernels::op::{Op, Outcome};
     use crate::kernels::stream::FeedOutputs;
 
-    /// The sum of all values. Its accumulator takes memory from the value 1 on.
+    /// The sum of all values. Its accumulator allocates memory if a value is 1 or more.
     #[derive(Clone, Copy)]
     struct Growing;
 
@@ -216,7 +216,7 @@ mod tests {
         }
     }
 
-    /// A few accumulators grow at the start; later passes become wide again.
+    /// Tests that passes become wide again after passes in which a few accumulators grow.
     #[test]
     fn passes_are_wide_again_behind_cells_that_grow() {
         let cells: Vec<usize> = (0..20).collect();

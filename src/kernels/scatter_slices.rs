@@ -1,8 +1,8 @@
 //! Scatter reduction of floats as integers: each value becomes two integers ([`Slices`]), added in one loop each.
 //!
-//! A loop updates one table with 8 bytes per output element. A cache holds this table even where it does not hold two
-//! floats and a count per output element. Two threads run one loop each. The integers of all values together fit 63
-//! bits, so no overflow is tested in between.
+//! A loop updates one table with 8 bytes per output element. This table may fit in a cache even if a table with two
+//! floats and a count per output element does not. Two threads run one loop each. The sum of the integers of all values
+//! fits in 63 bits, so the loops do not test for overflow.
 
 use std::ops::Range;
 
@@ -20,21 +20,24 @@ use crate::kernels::output_bitmap::{StoredOutputs, marked_cells};
 /// The sum of an output element as two pairs of floats; the second pair is zero in most cases.
 pub(crate) type Sum = [[f64; 2]; 2];
 
-/// Larger tables exceed the last cache; entries are bucketed by output element instead.
+/// The maximum bytes of a table. A larger table does not fit in the last-level cache, so entries are bucketed by output
+/// element instead.
 const TABLE_BYTES: usize = 1 << 24;
-/// With fewer entries per output element the table would exceed the memory of the entries.
+/// The smallest number of entries per output element. With fewer entries, the table would take more memory than the
+/// entries.
 const ENTRIES_PER_OUTPUT: usize = 4;
-/// Fewer values do not justify the tables.
+/// The smallest number of values for which tables save time.
 const FEW: usize = 1 << 12;
 /// The sample size from which the magnitude of values is estimated; the sample has up to twice as many values.
 const SAMPLED: usize = 1 << 10;
-/// One in this many values may be too large or too small for the integers; it is added separately.
+/// At most one of this number of values may be too large or too small for the integers. Such values are added
+/// separately.
 const RARE: usize = 64;
 /// The number of values converted together.
 const BLOCK: usize = 1 << 10;
 /// The estimated picoseconds per entry.
 const PICOSECONDS: usize = 2000;
-/// The bits of an integer that always stay free, so that pairs of floats hold the sums.
+/// The number of bits of an integer that always stay free, so that pairs of floats represent the sums exactly.
 const FREE: i32 = 4;
 
 /// The integers added to each output element by one loop.
@@ -43,7 +46,7 @@ struct SliceSums {
     /// The output elements with an entry, and the entries that the integers do not represent, as (output element,
     /// entry).
     ///
-    /// Only the loop of the lower integers fills both lists.
+    /// Only the loop of the lower integers fills `marks` and `spilled`.
     marks: Vec<bool>,
     spilled: Vec<(usize, usize)>,
 }
@@ -72,7 +75,7 @@ impl SliceSums {
 
     /// Adds the integers of the entries from `start` on to their output elements; `numbers` is working memory.
     ///
-    /// For a single axis, nothing is computed: its coordinates are the indices of the output elements.
+    /// If there is a single kept axis, its coordinates are the indices of the output elements.
     fn add_block_of<const LOW: bool>(
         &mut self,
         kept: &KeptAxes<'_>,
@@ -111,7 +114,7 @@ type Finish<'a, U> = dyn Fn(usize, Sum, &[(usize, usize)]) -> Outcome<U> + Sync 
 /// Returns the result of `finish` for each output element that has an entry, with its coordinates, in order.
 ///
 /// The result is `None` for too few entries, for too many output elements, or if the result of an output element is
-/// missing. It is also `None` if the integers do not represent too many of the values.
+/// missing. The result is also `None` if the integers cannot represent too many values.
 pub(crate) fn scatter<T: Copy + Sync, U: Copy + Send>(
     kept: &KeptAxes<'_>,
     values: &[T],
@@ -140,7 +143,7 @@ pub(crate) fn scatter<T: Copy + Sync, U: Copy + Send>(
 fn slices_of<T: Copy>(values: &[T], float: impl Fn(T) -> f64) -> Allocated<Option<Slices>> {
     let step = (values.len() / SAMPLED).max(1);
     let mut sample: Vec<f64> = alloc::collect(values.iter().step_by(step).map(|&value| float(value).abs()))?;
-    // The magnitude at this rank leaves out the largest values of the sample.
+    // The magnitude at this rank ignores the largest values of the sample.
     let at = sample.len() - 1 - sample.len() / (2 * RARE);
     let usual = *sample.select_nth_unstable_by(at, f64::total_cmp).1;
     let bits = (usize::BITS - values.len().leading_zeros()) as i32;
@@ -162,12 +165,13 @@ impl<T: Copy + Sync, F: Fn(T) -> f64 + Sync> Scatter<'_, T, F> {
     fn add_all(&self) -> Allocated<Option<[SliceSums; 2]>> {
         let cells = self.kept.cells() as usize;
         let parts = threads::map_parts(self.values.len(), PICOSECONDS, cells, |part| part);
-        // Two loops per range, so the number of ranges is half the number of threads.
+        // There are two loops per range, so the number of ranges is half the number of threads.
         let ranges = parts.chunks(2).map(|parts| parts[0].start..parts[parts.len() - 1].end);
         let loops = ranges.flat_map(|range| [(true, range.clone()), (false, range)]).collect();
         let add = |is_low, range| if is_low { self.add::<true>(cells, range) } else { self.add::<false>(cells, range) };
         let done = threads::map_each(loops, self.values.len(), || (), |(), (is_low, range)| add(is_low, range));
-        // Even results are lower integers, odd results are higher ones. Integer addition makes the order irrelevant.
+        // Even results are sums of lower integers, odd results are sums of higher integers. The order of integer
+        // additions does not matter.
         let (mut low, mut high) = (None, None);
         for (number, added) in done.into_iter().enumerate() {
             let Some(added) = added? else { return Ok(None) };
@@ -200,7 +204,7 @@ impl<T: Copy + Sync, F: Fn(T) -> f64 + Sync> Scatter<'_, T, F> {
         Ok(Some(added))
     }
 
-    /// Writes one integer per value, 0 for values that are not represented; returns false if there are any.
+    /// Writes one integer per value, 0 for values that are not represented; returns false if there are such values.
     fn slice<const LOW: bool>(&self, values: &[T], integers: &mut [i64]) -> bool {
         let slices = self.slices;
         in_wide_vectors(
@@ -217,7 +221,8 @@ impl<T: Copy + Sync, F: Fn(T) -> f64 + Sync> Scatter<'_, T, F> {
         )
     }
 
-    /// Collects the entries from `start` on that the integers do not represent; returns false if they are too many.
+    /// Collects the entries from `start` on that the integers do not represent; returns false if there are too many
+    /// such entries.
     #[cold]
     fn spill(&self, spilled: &mut Vec<(usize, usize)>, numbers: &mut [usize], start: usize) -> Allocated<bool> {
         self.kept.number(start, numbers);
@@ -309,7 +314,7 @@ mod tests {
         }
     }
 
-    /// The sum of many values of one sign needs more than the minimum room.
+    /// Tests the sum of many values of one sign, which needs more than the minimum number of free bits.
     #[test]
     fn many_values_of_one_cell_have_room() {
         assert_eq!(check(&[1], &vec![1.999; 300_000], |_| 0), Some(0));

@@ -1,16 +1,16 @@
 //! Selection of the values at one rank, or at two neighbouring ranks, among numbers and NaNs.
 //!
-//! A long lane is not partitioned. A sample of its values, taken a few ranks below and above the expected rank, forms a
-//! bracket around the wanted value. One pass counts the numbers and the values not above the lower end of the bracket.
-//! The same pass copies the values inside the bracket, among which the value is selected. If the bracket misses the
-//! value, one more pass copies the values on the missed side:
+//! A long lane is not partitioned. A sample of its values is ranked. Two sampled values, a few ranks below and above
+//! the expected rank, form a bracket around the wanted value. One pass counts the numbers and the values not above the
+//! lower end of the bracket. The same pass copies the values inside the bracket, among which the value is selected. If
+//! the bracket misses the value, one more pass copies the values on the missed side:
 //!
 //! ```text
 //! rank   0 ... below ... | low, repeated | ... within ... | high, repeated | ... above ...
 //! ```
 //!
-//! No pass branches on a value: values are kept by words of 64 test results. The result is the result of a full sort
-//! for every sample.
+//! Passes do not branch on values. The kept values are selected by words of 64 test results. The result equals the
+//! result of a full sort for every sample.
 
 use std::ops::Range;
 
@@ -21,20 +21,20 @@ use crate::element::Real;
 use crate::kernels::bits::{self, BITS};
 use crate::kernels::rank::{RankPosition, Rule};
 
-/// Shorter lanes are selected from directly, because a sample would cost as much as it saves.
+/// The smallest length of a lane that is sampled. For shorter lanes, a sample would cost as much time as it saves.
 const SAMPLED: usize = 200;
 
-/// Lanes of at least this length use a wider margin: about one bracket in 10^4 misses, instead of one in 20. Their
-/// sample is larger, so that the bracket is still narrow: 3 % of 10^7 values.
+/// Lanes of at least this length use a wider margin: about one bracket in 10^4 misses the value, instead of one in 20.
+/// The sample of a long lane is larger, so that the bracket is still narrow: 3 % of 10^7 values.
 const LONG: usize = 1 << 16;
 
-/// The number of values filtered at a time; they stay in the first-level cache between counting and copying.
+/// The number of values filtered at a time; they stay in the L1 cache between counting and copying.
 const BLOCK: usize = 1 << 10;
 
 /// Numbers are rare if fewer than one value in `RARE` is a number.
 const RARE: usize = 4;
 
-/// Fewer values are counted one by one.
+/// The smallest number of values that are counted with SIMD. Fewer values are counted one by one.
 const FEW: usize = 32;
 
 /// The values at one or two ranks.
@@ -78,14 +78,14 @@ impl<T: Real> FilterBuffer<T> {
         Ok(self.kept())
     }
 
-    /// [`refill`](Sieve::refill) for few kept values: only kept values are written.
+    /// [`refill`](FilterBuffer::refill) for few kept values: only kept values are written.
     fn refill_rare(&mut self, values: &[T], keep: impl Fn(T) -> bool + Copy) -> Allocated<&mut [T]> {
         self.kept = 0;
         self.extend_rare(values, keep)?;
         Ok(self.kept())
     }
 
-    /// [`extend`](Sieve::extend) for few kept values.
+    /// [`extend`](FilterBuffer::extend) for few kept values.
     fn extend_rare(&mut self, values: &[T], keep: impl Fn(T) -> bool + Copy) -> Allocated<()> {
         for block in values.chunks(BITS) {
             let word = in_wide_vectors(
@@ -145,7 +145,7 @@ pub(crate) fn ranked_in_lane<T: Real>(
     Ok(Some(Ranked { lower, upper, place }))
 }
 
-/// Returns the values of `numbers` at the ranks of a rule. No value is NaN; the order of `numbers` changes.
+/// Returns the values of `numbers` at the ranks of a rule. No value may be NaN. The order of `numbers` changes.
 fn ranked_of_numbers<T: Real>(numbers: &mut [T], rule: Rule) -> Option<Ranked<T>> {
     if numbers.is_empty() {
         return None;
@@ -169,7 +169,7 @@ pub(crate) fn smaller<T: Real>(a: T, b: T) -> T {
 
 /// The result of sampling a lane.
 enum Bracket<T> {
-    /// Two values that are most probably around the wanted values, or equal to them.
+    /// Two values. The wanted values are very probably between these two values, or equal to them.
     Ends(T, T),
     /// Fewer than one value in [`RARE`] is a number.
     Rare,
@@ -181,7 +181,8 @@ fn bracket<T: Real>(lane: &[T], part: f64, buffer: &mut FilterBuffer<T>) -> Allo
     let is_long = lane.len() >= LONG;
     let draws = lane.len().isqrt() * if is_long { 8 } else { 1 };
     let stride = lane.len() / draws;
-    // One value per stretch, at an offset from a fixed sequence, so that no period of the lane matches the sample.
+    // One value is read per stretch of the lane, at an offset from a fixed pseudo-random sequence. A periodic lane
+    // therefore cannot distort the sample.
     let within = |draw: usize| ((u64::from((draw as u32).wrapping_mul(0x9e37_79b9)) * stride as u64) >> 32) as usize;
     // `within` is below `stride`, so each draw is inside its own stretch and inside the lane.
     buffer.kept = 0;
@@ -199,7 +200,7 @@ fn bracket<T: Real>(lane: &[T], part: f64, buffer: &mut FilterBuffer<T>) -> Allo
     let middle = ((sample.len() as f64 * part) as usize).min(last);
     let (low, high) = (middle.saturating_sub(margin), (middle + margin).min(last));
     let (below, &mut high, _) = sample.select_nth_unstable_by(high, |a, b| a.order(*b));
-    // The margin is at least one, so `low` is before `high` and inside `below`.
+    // The margin is at least 1, so `low` is before `high` and inside `below`.
     let (_, &mut low, _) = below.select_nth_unstable_by(low, |a, b| a.order(*b));
     Ok(Bracket::Ends(low, high))
 }
@@ -214,7 +215,7 @@ struct Counts {
 /// Counts the values of a lane, and keeps the values strictly between `low` and `high`.
 fn filter_bracket<T: Real>(lane: &[T], low: T, high: T, buffer: &mut FilterBuffer<T>) -> Allocated<Counts> {
     let mut counts = Counts::default();
-    // Each block is read three times while it is in the first-level cache.
+    // Each block is read three times while it is in the L1 cache.
     for block in lane.chunks(BLOCK) {
         counts.to_low += count_in_block(block, |value| value <= low);
         counts.numbers += count_in_block(block, |value| !value.isnan());
@@ -225,7 +226,7 @@ fn filter_bracket<T: Real>(lane: &[T], low: T, high: T, buffer: &mut FilterBuffe
 
 /// Returns the number of values of a block that `is` accepts.
 ///
-/// The counter is as wide as the values, so a vector of values fills a vector of counters.
+/// The counters have the width of the values, so a SIMD register of values matches a register of counters.
 fn count_in_block<T: Real>(block: &[T], is: impl Fn(T) -> bool) -> usize {
     in_wide_vectors(
         #[inline(always)]
@@ -286,16 +287,16 @@ struct FilteredLane<'a, T> {
 }
 
 impl<T: Real> FilteredLane<'_, T> {
-    /// Returns the numbers at rank `first` and at `second`, which is `first` or `first + 1`.
+    /// Returns the numbers at the ranks `first` and `second`. `second` must be `first` or `first + 1`.
     ///
-    /// The second number is `None` if it is in another range of the sorted lane. Both ends of the bracket are values of
-    /// the lane. The kept values are overwritten only if no later call needs them.
+    /// The second number is `None` if it is in another range of the sorted lane. The two ends of the bracket are values
+    /// of the lane. The kept values are overwritten only if no later call needs them.
     fn at_ranks(&mut self, first: usize, second: usize) -> Allocated<(T, Option<T>)> {
         let (low, high) = (self.low, self.high);
         // Sorted lane: values below `low`, `low` repeated, kept values, `high` repeated, values above `high`.
         let to_within = self.to_low + self.buffer.kept;
         Ok(if first < self.to_low {
-            // Ranks `below..to_low` hold `low`.
+            // Ranks `below..to_low` have the value `low`.
             let below = count(self.lane, |value| value < low);
             match first < below {
                 true => select_in(self.buffer.refill(self.lane, |value| value < low)?, first, second),
@@ -405,7 +406,8 @@ mod tests {
         }
     }
 
-    /// The sampled values are larger, or smaller, than all others, so the bracket misses the wanted value.
+    /// Tests lanes whose sampled values are all larger, or all smaller, than the other values, so the bracket misses
+    /// the wanted value.
     #[test]
     fn a_bracket_that_misses_costs_time_only() {
         for length in [1000, LONG + 7] {
@@ -480,8 +482,8 @@ mod tests {
         assert_eq!(count(&vec![1u8; 5 * LONG], |value| value == 1), 5 * LONG);
     }
 
-    /// A bracket that misses the middle, or holds most of the lane, costs a second pass but never yields a wrong
-    /// result. No other test would notice.
+    /// Tests the bracket itself. A bracket that misses the middle, or contains most of the lane, costs a second pass
+    /// but does not change the result, so other tests do not detect it.
     #[test]
     fn brackets_are_narrow_and_hold_the_middle() {
         let mut buffer = FilterBuffer::new();

@@ -2,8 +2,8 @@
 
 use crate::element::{Dot, Element, Real, Ring, maximum, minimum};
 
-/// Two operations on elements of type `T`. One forms a term of a left and a right element, the other adds terms in
-/// order.
+/// Two operations on elements of type `T`: the first forms a term from a left and a right element, the second adds
+/// terms in order.
 ///
 /// The functions of [`Matmul`](crate::Matmul) construct all semirings.
 pub trait Semiring<T>: Copy + Send + Sync {
@@ -24,7 +24,7 @@ pub trait Semiring<T>: Copy + Send + Sync {
     #[must_use]
     fn plus(self, sum: Self::Sum, left: T, right: T) -> Self::Sum;
 
-    /// Returns the sum as an element; `None` if it does not fit the type.
+    /// Returns the sum as an element; `None` if it does not fit in the type.
     #[doc(hidden)]
     fn value(self, sum: Self::Sum) -> Option<T>;
 
@@ -72,7 +72,7 @@ pub trait Multiply<T>: Copy + Send + Sync {
     /// The name, if the function has one.
     const WORD: Option<&'static str> = None;
 
-    /// Returns the term; `None` if it does not fit the type.
+    /// Returns the term; `None` if it does not fit in the type.
     fn term(self, left: T, right: T) -> Option<T>;
 }
 
@@ -147,7 +147,7 @@ operations! {
     Add,
     /// A dynamically typed addition.
     Adding {
-        /// Addition as the type adds products.
+        /// The addition that the type uses for products.
         Plus,
     }
     /// The smallest term.
@@ -179,7 +179,7 @@ pub struct Multiplied<F>(pub(crate) F);
 impl<T, F: Fn(T, T) -> T + Copy + Send + Sync> Multiply<T> for Multiplied<F> {
     #[inline(always)]
     fn term(self, left: T, right: T) -> Option<T> {
-        // A user-defined function returns an element, so its term always fits.
+        // A user-defined function returns an element, so its term always fits in the type.
         Some((self.0)(left, right))
     }
 }
@@ -202,7 +202,7 @@ impl<T: Element, F: Fn(T, T) -> T + Copy + Send + Sync> Add<T> for Added<T, F> {
     }
 }
 
-/// Sums of terms, added as the type adds products.
+/// Sums of terms, with the addition that the type uses for products.
 #[derive(Debug, Clone, Copy)]
 pub struct Plus<M>(pub(crate) M);
 
@@ -220,7 +220,7 @@ impl<T: Ring, M: Multiply<T>> Semiring<T> for Plus<M> {
 
     #[inline(always)]
     fn plus(self, sum: T::Dot, left: T, right: T) -> T::Dot {
-        // `None` does not occur: only multiplications whose terms always fit the type are used here.
+        // `None` does not occur, because the terms of the multiplications used here always fit in the type.
         self.0.term(left, right).map_or(sum, |term| sum.add(T::Dot::term(term)))
     }
 
@@ -248,7 +248,7 @@ pub enum PartialSum<T> {
     Nothing,
     /// The sum of at least one term.
     Of(T),
-    /// A term did not fit the type.
+    /// A term did not fit in the type.
     Lost,
 }
 
@@ -266,7 +266,7 @@ impl<T: Element, A: Add<T>, M: Multiply<T>> Semiring<T> for Folded<A, M> {
 
     #[inline(always)]
     fn plus(self, sum: PartialSum<T>, left: T, right: T) -> PartialSum<T> {
-        // A term that does not fit makes the sum `PartialSum::Lost`, which `value` reports.
+        // If a term does not fit in the type, the sum becomes `PartialSum::Lost`, and `value` returns `None`.
         sum.with(self.multiply.term(left, right), |sum, term| self.add.add(sum, term))
     }
 
@@ -281,19 +281,19 @@ impl<T: Element, A: Add<T>, M: Multiply<T>> Semiring<T> for Folded<A, M> {
 }
 
 impl<T> PartialSum<T> {
-    /// Returns the sum with one more term, or [`PartialSum::Lost`] if the term does not fit the type.
+    /// Returns the sum with one more term, or [`PartialSum::Lost`] if the term does not fit in the type.
     #[inline(always)]
     fn with(self, term: Option<T>, add: impl FnOnce(T, T) -> T) -> Self {
         // The first term starts the sum, so the zero of the semiring is not added.
         match (self, term) {
             (PartialSum::Nothing, Some(term)) => PartialSum::Of(term),
             (PartialSum::Of(sum), Some(term)) => PartialSum::Of(add(sum, term)),
-            // A lost sum stays lost: later terms cannot repair it.
+            // A lost sum stays lost, also after later terms.
             (PartialSum::Lost, _) | (_, None) => PartialSum::Lost,
         }
     }
 
-    /// Returns the sum, or `zero` for no terms.
+    /// Returns the sum, or `zero` for a sum without terms.
     #[inline(always)]
     fn value(self, zero: T) -> Option<T> {
         match self {
@@ -338,7 +338,7 @@ impl SemiringOps {
     }
 }
 
-/// The order of elements, and the range of elements that a narrower type holds.
+/// The order of elements, and the range of elements that fit in a narrower type.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ElementOrder<T> {
     lesser: fn(T, T) -> T,
@@ -360,7 +360,7 @@ impl<T: Real> ElementOrder<T> {
 }
 
 impl<T: Element> ElementOrder<T> {
-    /// Returns whether the narrower type holds an integer; every float is held.
+    /// Returns whether an integer fits in the narrower type; true for every float.
     fn holds(&self, term: T) -> bool {
         // Clamping changes only integers outside the bounds; floats pass the second test.
         let kept = (self.greater)((self.lesser)(term, self.max), self.min);
@@ -375,10 +375,10 @@ pub(crate) struct DynamicSemiring<T> {
     order: Option<ElementOrder<T>>,
 }
 
-/// A partial sum: as the type adds products, or a fold from the first term on.
+/// A partial sum: with the addition that the type uses for products, or a fold that starts with the first term.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Accumulated<D, T> {
-    /// Addition as the type adds products.
+    /// The addition that the type uses for products.
     Dot(D),
     /// A fold from the first term on.
     Fold(PartialSum<T>),
@@ -391,7 +391,8 @@ impl<T: Ring> DynamicSemiring<T> {
     }
 
     fn term(self, left: T, right: T) -> Option<T> {
-        // Operations that compare require an order; without one their terms count as not fitting.
+        // Operations that compare require an order; without an order, their terms are treated as terms that do not fit
+        // in the type.
         let ranked = |order: Option<fn(T, T) -> T>| order.map(|of| of(left, right));
         let term = match self.ways.multiply {
             Multiplying::Sum => Sum.term(left, right),
@@ -403,7 +404,7 @@ impl<T: Ring> DynamicSemiring<T> {
             Multiplying::Lesser => ranked(self.order.map(|order| order.lesser)),
             Multiplying::Greater => ranked(self.order.map(|order| order.greater)),
         };
-        // A term outside the bounds of the narrower type counts as a term that does not fit.
+        // A term outside the bounds of the narrower type is treated as a term that does not fit in the type.
         term.filter(|&term| self.order.is_none_or(|order| order.holds(term)))
     }
 
@@ -412,7 +413,7 @@ impl<T: Ring> DynamicSemiring<T> {
             (Adding::Min, Some(order)) => (order.lesser)(sum, term),
             (Adding::Max, Some(order)) => (order.greater)(sum, term),
             (Adding::Or, _) => Or.add(sum, term),
-            // The other additions keep the first term: `Any`. `Plus` uses a dot product and never gets here.
+            // `Any` keeps the first term. `Plus` uses a dot product and does not reach this branch.
             _ => sum,
         }
     }
@@ -432,14 +433,14 @@ impl<T: Ring> Semiring<T> for DynamicSemiring<T> {
 
     fn nothing(self) -> Self::Sum {
         match self.ways.add {
-            // `Plus` accumulates as sums of products do; other additions fold from the first term.
+            // `Plus` accumulates like sums of products. All other additions fold from the first term on.
             Adding::Plus => Accumulated::Dot(T::Dot::NOTHING),
             _ => Accumulated::Fold(PartialSum::Nothing),
         }
     }
 
     fn plus(self, sum: Self::Sum, left: T, right: T) -> Self::Sum {
-        // `nothing` chose the variant of `sum`, and no step changes it.
+        // `nothing` determined the variant of `sum`, and steps do not change the variant.
         match sum {
             Accumulated::Dot(sum) if self.ways.multiply == Multiplying::Product => {
                 Accumulated::Dot(sum.plus(left, right))

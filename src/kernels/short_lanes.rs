@@ -1,16 +1,17 @@
 //! Sums of short lanes by differences of running sums.
 //!
-//! Each value becomes two integers ([`Slices`]), which are added up from the start of a block. The sum of a lane is the
-//! running sum at its end minus the running sum at its start. No branch depends on the length of a lane.
+//! Each value becomes two integers ([`Slices`]). Running sums of these integers start at the beginning of each block.
+//! The sum of a lane is the running sum at its end minus the running sum at its start. No branch depends on the length
+//! of a lane.
 
 use crate::element::{Slices, max_magnitude};
 use crate::kernels::op::{FailedGroup, Outcomes};
 
 /// The maximum number of entries per block; sums of this many integers are exact floats.
 const BATCH: usize = 1 << 9;
-/// The number of bits kept free for such a sum.
+/// The number of free bits that the sum of a block needs.
 const ROOM: i32 = 7;
-/// Lanes that are longer on average are summed by SIMD loops instead.
+/// The maximum average length of short lanes. Longer lanes are summed by SIMD loops instead.
 const LONG: usize = 64;
 
 /// Returns whether lanes are short enough on average for [`sums_of_lanes`].
@@ -19,10 +20,10 @@ pub(crate) fn are_short(offsets: &[usize]) -> bool {
     entries <= LONG * (offsets.len() - 1)
 }
 
-/// Writes the results of the lanes that hold a value.
+/// Writes the results of the lanes that have a value.
 ///
-/// `fast` computes a result from the sum and the size of a lane. `slow` receives the offsets of lanes and a slot
-/// for each result; it handles lanes and blocks that `fast` or the integers do not cover.
+/// `fast` computes a result from the sum and the size of a lane. `slow` receives the offsets of lanes and a slot for
+/// each result; it computes lanes that `fast` leaves unknown, and blocks that the integers do not represent exactly.
 #[inline(always)]
 pub(crate) fn sums_of_lanes<T: Copy, U: Copy>(
     offsets: &[usize],
@@ -57,7 +58,7 @@ pub(crate) fn sums_of_lanes<T: Copy, U: Copy>(
 
 /// Running sums of the integers of a block.
 struct RunningSums {
-    /// The sum of the integers before each value, and the sum of all.
+    /// The sum of the integers before each value, and the sum of all integers.
     before: [[i64; 2]; BATCH + 1],
 }
 
@@ -88,9 +89,9 @@ impl RunningSums {
         (spilled == 0).then_some(slices)
     }
 
-    /// Writes the results of the lanes that hold a value, and calls `slow` for lanes that `fast` does not cover.
+    /// Writes the results of the lanes that have a value, and calls `slow` for lanes that `fast` leaves unknown.
     ///
-    /// A mean that lies between two floats is one frequent case.
+    /// A frequent unknown result is a mean halfway between two floats.
     #[inline(always)]
     fn write<U>(
         &self,
@@ -176,7 +177,7 @@ mod tests {
         assert_eq!(check(&offsets([BATCH; 40].into_iter()), &alike), 0);
     }
 
-    /// A block whose value is too small relative to the largest, or not finite, is passed to `slow`.
+    /// Tests that a block is passed to `slow` if a value is not finite, or too small relative to the largest value.
     #[test]
     fn blocks_that_integers_do_not_hold_are_left() {
         let offsets = offsets([8; 640].into_iter());
@@ -201,7 +202,7 @@ mod tests {
         assert_eq!(found, Err(GroupError::Empty.of(1000)));
     }
 
-    /// Lanes without a quick result are passed to `slow` one by one.
+    /// Tests that lanes without a result of `fast` are passed to `slow` one by one.
     #[test]
     fn lanes_that_are_not_told_quickly_leave_their_block_as_it_is() {
         let offsets = offsets((0..300).map(|lane| lane % 4));

@@ -43,9 +43,9 @@ pub(crate) fn in_groups(
 
 /// Subtracts the maximum from the numbers, writes their exponentials to `scratch`, and returns the exact sum.
 fn exponentials(numbers: &mut [f64], scratch: &mut Vec<f64>) -> Allocated<f64> {
-    // `f64::max` ignores NaN; the sum is NaN nevertheless.
+    // `f64::max` ignores NaN, but the sum is still NaN if a number is NaN.
     let max = numbers.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    // Differences are at most 0 or NaN, so no exponential overflows.
+    // Differences are at most 0 or NaN, so the exponentials do not overflow.
     numbers.iter_mut().for_each(|number| *number -= max);
     scratch.clear();
     alloc::reserve(scratch, numbers.len())?;
@@ -79,8 +79,8 @@ fn backward(form: Softmax, numbers: &mut [f64], gradients: &[f64], scratch: &mut
     let sum = exponentials(numbers, scratch)?;
     numbers.iter_mut().zip(&*scratch).for_each(|(share, exp)| *share = exp / sum);
     match form {
-        // The gradient is share · (g - mean), where `mean` is the sum of share · g. Terms with g = 0 are 0 even for a
-        // NaN share.
+        // The gradient is share · (g - mean), where `mean` is the sum of share · g. Terms with g = 0 are 0, even if the
+        // share is NaN.
         Softmax::Shares => {
             let term = |share: f64, g: f64| if g == 0.0 { 0.0 } else { share * g };
             scratch.iter_mut().zip(&*numbers).zip(gradients).for_each(|((slot, &share), &g)| *slot = term(share, g));

@@ -29,17 +29,17 @@ const BLOCK: usize = 512;
 /// The estimated picoseconds per entry to mark and list it.
 const MARKED: usize = 2000;
 
-/// Returns the first entry that is not after the entry before it.
+/// Returns the first entry that is not greater than the previous entry.
 pub(crate) fn first_not_increasing<I: Index, A: AsRef<[I]> + Sync>(coords: &[A], count: usize) -> Option<usize> {
     first_unmarked(coords, count, false)
 }
 
-/// Returns the first entry that is before the entry before it.
+/// Returns the first entry that is smaller than the previous entry.
 pub(crate) fn first_decreasing<I: Index, A: AsRef<[I]> + Sync>(coords: &[A], count: usize) -> Option<usize> {
     first_unmarked(coords, count, true)
 }
 
-/// Returns the first entry that is not after the entry before it; with `equal`, equal entries are accepted.
+/// Returns the first entry that is not greater than the previous entry. If `equal` is true, equal entries are accepted.
 fn first_unmarked<I: Index, A: AsRef<[I]> + Sync>(coords: &[A], count: usize, equal: bool) -> Option<usize> {
     let first_within = |range: Range<usize>| {
         let mut marks = [false; BLOCK];
@@ -53,11 +53,11 @@ fn first_unmarked<I: Index, A: AsRef<[I]> + Sync>(coords: &[A], count: usize, eq
         }
         None
     };
-    // The first result of all parts in order is the first of all entries.
+    // The parts are in order, so the first result belongs to the first such entry.
     threads::map_parts(count.saturating_sub(1), 500, 0, first_within).into_iter().flatten().next()
 }
 
-/// Marks each entry from `start` on that is after the entry before it, or equal to it if `equal` is true.
+/// Marks each entry from `start` on that is greater than the previous entry, or equal to it if `equal` is true.
 ///
 /// The loop does not branch; axes are compared from last to first.
 fn mark_increases<I: Index, A: AsRef<[I]>>(coords: &[A], start: usize, equal: bool, marks: &mut [bool]) {
@@ -114,14 +114,14 @@ pub(crate) fn row_major_order<I: Index, A: AsRef<[I]> + Sync>(
 pub(crate) fn starts_in_order<I: Index, A: AsRef<[I]> + Sync>(coords: &[A], count: usize) -> Allocated<Vec<usize>> {
     if threads::are_shared(count, MARKED) {
         let mut starts = marked_before(count, 1, |range, marks| {
-            // The first entry of all starts a run.
+            // The very first entry starts a run.
             let first = usize::from(range.start == 0);
             mark_increases(coords, range.start + first, false, &mut marks[first..]);
         })?;
         starts.last_mut().into_iter().for_each(|last| *last = count);
         return Ok(starts);
     }
-    // A smaller block: initializing a large one would cost more than few entries do.
+    // Few entries use a smaller block, because initializing a large block would take longer than marking them.
     if count <= 64 {
         starts_in_blocks::<I, A, 64>(coords, count)
     } else {
@@ -150,7 +150,8 @@ fn starts_in_blocks<I: Index, A: AsRef<[I]>, const BLOCK: usize>(coords: &[A], c
     Ok(starts)
 }
 
-/// Returns the entries sorted by packed coordinates, if these fit a key and there are enough entries.
+/// Returns the entries sorted by packed coordinates. Returns `None` if the coordinates do not fit in a key, or if there
+/// are few entries.
 fn sort_packed<I: Index, A: AsRef<[I]> + Sync>(coords: &[A], count: usize) -> Allocated<Option<Buckets<usize>>> {
     let Some(packing) = Packing::of_many(coords, count) else { return Ok(None) };
     let keys = |range: Range<usize>, from: u32, keys: &mut [u64]| packing.pack(coords, range, from, keys);
@@ -159,7 +160,7 @@ fn sort_packed<I: Index, A: AsRef<[I]> + Sync>(coords: &[A], count: usize) -> Al
     Ok(Some(buckets))
 }
 
-/// Returns the order of entries whose coordinates do not fit one key.
+/// Returns the order of entries whose coordinates do not fit in one key.
 pub(crate) fn order_by_groups<I: Index, A: AsRef<[I]> + Sync>(coords: &[A], count: usize) -> Allocated<Vec<usize>> {
     let mut order = alloc::collect(0..count)?;
     if count < FEW {
@@ -167,7 +168,7 @@ pub(crate) fn order_by_groups<I: Index, A: AsRef<[I]> + Sync>(coords: &[A], coun
         return Ok(order);
     }
     let groups = Packing::groups(coords);
-    // Entries that agree on earlier groups of axes. The list replaces recursion, whose depth could exceed the stack.
+    // Entries that agree on earlier groups of axes. The list replaces recursion, which could overflow the stack.
     let mut agreeing = vec![(0..count, &groups[..])];
     while let Some((entries, groups)) = agreeing.pop() {
         let Some((group, later)) = groups.split_first() else { continue };
@@ -179,7 +180,8 @@ pub(crate) fn order_by_groups<I: Index, A: AsRef<[I]> + Sync>(coords: &[A], coun
     Ok(order)
 }
 
-/// Fewer entries are compared axis by axis, if their coordinates do not fit one key.
+/// The smallest number of entries that are sorted by groups of axes, if coordinates do not fit in one key. Fewer
+/// entries are compared axis by axis.
 const FEW: usize = 1 << 8;
 
 /// Sorts entries by comparison, axis by axis; equal entries stay in input order.

@@ -25,13 +25,13 @@ pub(crate) fn of_entries<T: Element, S: Semiring<T>>(
     (rows, width): (usize, usize),
     row_map: RowMap<'_>,
 ) -> Result<Vec<T>, Missing> {
-    // If the left operand is repeated (broadcast), every row counts the same.
+    // If the left operand is repeated (broadcast), every row is assumed to take the same time.
     let offsets = left.rows.offsets;
     let entries = |row: usize| if rows + 1 == offsets.len() { offsets[row] + row } else { row };
     let ends = shares(rows, FIRST + NEXT * width, &entries);
     let table = TableSize { rows: inner, bytes_of_row: width * size_of::<T>() };
     let each = left.values.len() / (offsets.len() - 1).max(1);
-    // The position in each row is kept, too.
+    // The position in each row is also kept.
     let sums = (width * size_of::<S::Sum>() + size_of::<Range<usize>>()) * ends.len();
     let walk = if width > 1 { table.walk(each, sums) } else { None };
     shared_out(rows * width, &ends, width, &|first, slots| {
@@ -57,7 +57,7 @@ fn pairs<T: Copy>(left: MatrixEntries<'_, T>, range: Range<usize>) -> impl Itera
     columns.iter().zip(values).map(|(&column, &value)| (column as usize, value))
 }
 
-/// Computes several rows of the result at once: all of them use one panel of the right operand before the next panel.
+/// Computes several rows of the result together. All rows use one panel of the right operand before the next panel.
 ///
 /// A panel stays in a cache. The terms of each row are added in the same order as without panels.
 #[inline(always)]
@@ -94,13 +94,13 @@ fn by_panels<T: Element, S: Semiring<T>>(
         }
         let found = finished(op, sums, &mut slots[first * width..][..sums.len()]);
         missing = missing.or(found.map(|place| first * width + place));
-        // At least one row is processed: `at_once` is not 0, because a walk must pay for its panels.
+        // At least one row is processed, because `at_once` is never 0.
         first += rest.len();
     }
     Ok(missing)
 }
 
-/// Writes the elements of a product with a vector, and returns the first one that does not fit the type.
+/// Writes the elements of a product with a vector, and returns the first element that does not fit in the type.
 #[inline(always)]
 fn of_one_column<T: Element, S: Semiring<T>>(
     op: S,
@@ -110,7 +110,7 @@ fn of_one_column<T: Element, S: Semiring<T>>(
     row_map: impl Fn(usize) -> (usize, usize),
 ) -> Option<usize> {
     let mut first = None;
-    // Terms are added in entry order, as in the wider forms.
+    // Terms are added in the order of the entries, as for several columns.
     for (row, slot) in slots.iter_mut().enumerate() {
         let (of_left, base) = row_map(row);
         let ((columns, values), right) = (left.row(of_left), &right[base..]);
@@ -177,7 +177,7 @@ fn each_row<T>(slots: &mut [T], width: usize, mut fill: impl FnMut(usize, &mut [
     first
 }
 
-/// Writes the sums as elements and returns the first one that does not fit the type.
+/// Writes the sums as elements and returns the first element that does not fit in the type.
 #[inline(always)]
 fn finished<T: Element, S: Semiring<T>>(op: S, sums: &[S::Sum], slots: &mut [T]) -> Option<usize> {
     let mut first = None;
@@ -293,7 +293,7 @@ mod tests {
     use crate::kernels::matrix::SparseRows;
     use crate::kernels::semiring::PlusTimes;
 
-    /// Computes rows of several lengths, of two matrices, with 32, 4 and one column at a time, both ways.
+    /// Computes rows of several lengths, of two matrices, with 32, 4 and one column at a time, with and without panels.
     fn both_ways<T: Element + crate::element::Ring>(
         of: impl Fn(usize) -> T,
         walk: PanelOrder,
@@ -323,7 +323,7 @@ mod tests {
             let [(plain, _), (panels, missing)] = both_ways(of, walk);
             assert!(plain.iter().zip(&panels).all(|(plain, panels)| plain.to_bits() == panels.to_bits()));
             assert_eq!(missing, None);
-            // The first element whose sum does not fit `i8`.
+            // The first element whose sum does not fit in `i8`.
             let [plain, panels] = both_ways(|at| (at % 7) as i8, walk);
             assert!(plain.1.is_some() && plain == panels);
         }

@@ -1,7 +1,7 @@
 //! Products of two sparse operands: first the pattern of the result, then its values.
 //!
-//! A row of the result is the union of the rows of the right operand selected by the entries of a left row. Its columns
-//! are found first, with one bit per column. The values are then added in one accumulator per column. Memory is the
+//! A row of the result is the union of the right rows that the entries of a left row select. First the columns of the
+//! row are found, with one bit per column. Then the values are added in one accumulator per column. The memory is the
 //! result plus one row of accumulators per thread.
 
 use std::hint::black_box;
@@ -21,7 +21,7 @@ const ADD: usize = 3000;
 /// The number of left entries whose right rows are read together, so that their cache misses overlap.
 const GROUP: usize = 128;
 
-/// Two operands by rows; the right operand has `width` columns.
+/// The two operands by rows. The right operand has `width` columns.
 #[derive(Clone, Copy)]
 pub(crate) struct RowOperands<'a> {
     pub(crate) left: SparseRows<'a>,
@@ -30,7 +30,7 @@ pub(crate) struct RowOperands<'a> {
     /// The number of rows of the result.
     pub(crate) rows: usize,
     pub(crate) row_map: RowMap<'a>,
-    /// The positions that the result may have; `None` for all.
+    /// The positions that the result may have; `None` for all positions.
     pub(crate) mask: Option<RowMask<'a>>,
 }
 
@@ -64,18 +64,17 @@ impl RowOperands<'_> {
                 let range = self.right.range(base + self.left.columns[entry] as usize);
                 range.len()
             });
-            // The one per row keeps rows without pairs from costing nothing. Saturation only affects the division of
-            // work.
+            // Adding 1 per row gives rows without pairs a cost. Saturation affects only the division of work.
             sum = lengths.fold(sum.saturating_add(1), usize::saturating_add);
             work.push(sum);
         }
         Ok(work)
     }
 
-    /// Calls `visit` with each row of the result, the first entry of its left row, and the right range of each left
-    /// entry.
+    /// Calls `visit` with each row of the result, the first entry of its left row, and the range of right entries for
+    /// each left entry.
     ///
-    /// `touch` reads at a right entry, which loads it into the cache.
+    /// `touch` reads a right entry, to load it into the cache.
     #[inline(always)]
     fn for_each_row<E: From<AllocError>>(
         &self,
@@ -115,7 +114,7 @@ impl RowOperands<'_> {
         Ok(())
     }
 
-    /// Calls `visit` with the marked columns of each row of the result, in order; `visit` must take them.
+    /// Calls `visit` with the marked columns of each row of the result, in order; `visit` must clear the marks.
     #[inline(always)]
     fn for_each_place<E: From<AllocError>>(
         &self,
@@ -125,7 +124,7 @@ impl RowOperands<'_> {
         let mut marks = ColumnMarks::new(self.width)?;
         let touch = |entry: usize| u64::from(self.right.columns[entry]);
         self.for_each_row(rows, touch, |row, _, named| {
-            // A row with an empty mask is empty, so its columns need not be marked.
+            // A row with an empty mask is empty, so its columns are not marked.
             let masked = self.mask.map(|mask| (&mask.rows.columns[mask.rows.range(row)], mask.is_complement));
             if !matches!(masked, Some(([], false))) {
                 named.iter().for_each(|&(start, end)| marks.mark(&self.right.columns[start..end]));
@@ -141,7 +140,7 @@ impl RowOperands<'_> {
 
     /// Returns the number of entries of the result, if it is at most `limit`; the pattern is not stored.
     ///
-    /// Counting stops above the limit, so a rejected product takes no longer than an accepted one.
+    /// Counting stops above the limit, so a rejected product does not take longer than an accepted product.
     pub(crate) fn count(&self, work: &[usize], limit: usize) -> Allocated<Option<usize>> {
         let counted = AtomicUsize::new(0);
         let shares = self.on_shares(work, |rows| {
@@ -199,7 +198,8 @@ impl RowOperands<'_> {
     }
 }
 
-/// A bit per column, a bit per nonzero word of these bits, and a bit per nonzero word of the second level.
+/// Marks in three levels: one bit per column, one bit per nonzero word of the first level, and one bit per nonzero word
+/// of the second level.
 ///
 /// The columns are found in order without reading the zero words between them.
 struct ColumnMarks {
@@ -252,7 +252,7 @@ impl ColumnMarks {
     /// Clears all marks.
     fn clear(&mut self) {
         self.count = 0;
-        // The upper levels lead to every nonzero word, so all other words are zero already.
+        // The upper levels have a bit for every nonzero word, so all other words are already zero.
         for block in 0..self.blocks.len() {
             for words in ones(block, &mut self.blocks) {
                 ones(words, &mut self.words).for_each(|word| self.columns[word] = 0);

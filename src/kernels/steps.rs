@@ -1,4 +1,5 @@
-//! Steps: the order in which two sorted lists of entries are merged. At each step one list has an entry, or both do.
+//! Steps: the order in which two sorted lists of entries are merged. At each step one list has an entry, or both lists
+//! have an entry.
 //!
 //! ```text
 //! left     2   5 6   9
@@ -23,7 +24,7 @@ pub(crate) const LEFT: u8 = 1;
 /// The bit of a step at which the right list has an entry.
 pub(crate) const RIGHT: u8 = 2;
 
-/// The number of steps processed together; their keys or values stay in the first-level cache.
+/// The number of steps processed together; their keys or values stay in the L1 cache.
 pub(crate) const BLOCK: usize = 512;
 
 /// The steps at which a result has an entry.
@@ -58,7 +59,7 @@ impl Keep {
         }
     }
 
-    /// Returns whether steps with an entry on this side only are kept.
+    /// Returns whether steps with an entry only on this side are kept.
     pub(super) fn holds(self, side: u8) -> bool {
         self.mask() >> side & 1 == 1
     }
@@ -136,12 +137,12 @@ impl MergeSteps {
                 write(part, start, items)
             },
         );
-        // Parts are in order, so the first error of all parts is the first of the result.
+        // Parts are in order, so the first error of the parts is the first error of the result.
         written.into_iter().collect::<Result<(), E>>()?;
         Ok(items)
     }
 
-    /// Returns the items of the result from two lists that agree where both have an entry: coordinates.
+    /// Returns the items of the result, such as coordinates. At steps with two entries, their items must be equal.
     pub(crate) fn pick<T: Copy + Zeroable + Send + Sync>(&self, left: &[T], right: &[T]) -> Allocated<Vec<T>> {
         let mask = self.keep.mask();
         self.fill(|part, _, items| {
@@ -175,7 +176,7 @@ impl MergeSteps {
             let mut entry = if side == LEFT { part.left.start } else { part.right.start };
             part.steps.iter().find_map(|step| {
                 let found = *step == side && test(entry);
-                // After this line `entry` is the index of the next entry, so the found one is `entry - 1`.
+                // After this line `entry` is the index of the next entry, so the found entry is `entry - 1`.
                 entry += usize::from(step & side != 0);
                 found.then(|| entry - 1)
             })

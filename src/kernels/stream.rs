@@ -14,7 +14,7 @@ use crate::kernels::op::{FailedGroup, Outcomes};
 /// The largest number of values in a chunk.
 pub(crate) const PIECE: usize = 1 << 13;
 
-/// The longest group that is gathered, for reductions that need all values of a group at once.
+/// The maximum length of a group whose values are copied to memory, for reductions that need all values of a group.
 const LONGEST: usize = 1 << 16;
 
 /// Values that are computed on request.
@@ -26,7 +26,8 @@ pub(crate) trait ValueSource<T>: Sync {
 
     /// Returns whether the order and the number of values are unknown.
     ///
-    /// Then any range means all values. They arrive in chunks of any length, and arrive again for each request.
+    /// If true, any range means all values. The values arrive in chunks of any length, and arrive again for each
+    /// request.
     fn is_streamed(&self) -> bool {
         false
     }
@@ -43,7 +44,7 @@ pub(crate) trait ValueSource<T>: Sync {
         usize::MAX
     }
 
-    /// Returns the picoseconds that one value takes to compute.
+    /// Returns the time to compute one value, in picoseconds.
     fn picoseconds(&self) -> usize;
 }
 
@@ -59,7 +60,7 @@ pub(crate) enum States<'a> {
 /// Receives values, each with the flat index of its output element.
 pub(crate) type FeedOutputs<'a, T> = dyn FnMut(&[usize], &[T]) + 'a;
 
-/// Splits adjacent nonempty groups into runs of groups. A run fits one chunk, or is a single longer group.
+/// Splits adjacent nonempty groups into runs of groups. A run fits in one chunk, or is a single longer group.
 fn blocks(offsets: &[usize]) -> impl Iterator<Item = Range<usize>> + '_ {
     let mut first = 0;
     std::iter::from_fn(move || {
@@ -109,7 +110,7 @@ pub(crate) fn fold_of_chunks<T: Element, F: Fold<T>>(
 ) -> Outcomes<Option<Vec<F::Out>>> {
     by_blocks(offsets, alloc::zeros(offsets.len() - 1)?, |offsets, results| {
         let entries = offsets[0]..offsets[offsets.len() - 1];
-        // A block above `PIECE` is a single long group, so its slots have one item.
+        // A block longer than `PIECE` is a single group, so it has one slot.
         if let ([result], true) = (&mut *results, entries.len() > PIECE) {
             let found = fold_long(op, entries, source, unstored)?;
             *result = found.unwrap_or(*result);
@@ -141,7 +142,7 @@ pub(crate) fn fold_streamed<T: Element, F: Fold<T>>(
         parts.iter().for_each(|part| op.merge(&mut state, part));
     });
     if !takes_chunks {
-        // An accumulator of some of the values must not report a fault of its own.
+        // An accumulator with only some of the values must not report an error.
         return Ok(None);
     }
     op.merge(&mut state, &unstored_state(op, count, unstored));
@@ -171,7 +172,7 @@ fn fold_long<T: Element, F: Fold<T>>(
 /// Returns the results of adjacent nonempty groups, for reductions that need all values of a group at once.
 ///
 /// `None` if a value could not be computed, or if a group is too long. `position` returns the position of an entry in
-/// its group; `blank` is any result.
+/// its group; `blank` is an arbitrary result that fills the list first.
 pub(crate) fn reduce_of_chunks<T: Element, H: Holistic<T>>(
     op: H,
     offsets: &[usize],
@@ -231,7 +232,7 @@ mod tests {
     use super::*;
     use crate::kernels::op::{GroupError, Op, Outcome};
 
-    /// A count that only groups of at least one value have.
+    /// A test reduction that counts values, and fails for an empty group.
     #[derive(Clone, Copy)]
     struct Counted;
 

@@ -6,12 +6,12 @@
 //! for each axis, last to first:   coord = index mod length,   index = floor(index / length)
 //! ```
 //!
-//! So `-1` becomes the last coordinate of every axis, and adding the size of the tensor changes nothing. Wrapping and
-//! negative indices therefore do not need the number of positions, which may exceed 128 bits for many long axes.
+//! `-1` therefore becomes the last coordinate of every axis, and adding the size of the tensor to an index does not
+//! change its coordinates. Wrapping and negative indices therefore do not need the number of positions, which may
+//! exceed 128 bits for many long axes.
 //!
-//! The scatter-add starts with no value per position. The first contribution is stored unchanged, and later
-//! contributions are added to it. Partial sums merge in the order of their contributions. A position without
-//! contribution is 0.
+//! The scatter-add starts without values. The first contribution is stored unchanged, and later contributions are added
+//! to it. Partial sums merge in the order of their contributions. A position without contributions is 0.
 
 use std::ops::Range;
 
@@ -25,13 +25,14 @@ use crate::kernels::sort;
 /// Handling of positions outside of the tensor in [`take`](crate::take()): an option of [`Take`](crate::Take).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum TakeMode {
-    /// Accepts `-n..n` for `n` elements; negative positions count from the end, and all others are an error.
+    /// Accepts `-n..n` for `n` elements; negative positions count from the end, and all other positions return an
+    /// error.
     #[default]
     Raise,
     /// Wraps around: the remainder by `n`, which is never negative.
     Wrap,
-    /// Uses the nearest position: 0 for negative positions (they do not count from the end), the last one for `n` and
-    /// above.
+    /// Uses the nearest position: 0 for negative positions (they do not count from the end), and the last position for
+    /// `n` and above.
     Clip,
 }
 
@@ -50,7 +51,7 @@ pub(crate) fn first_outside<J: Position>(items: &[J], size: u128) -> Option<usiz
     items.iter().position(outside)
 }
 
-/// Returns the index of `item`, not yet split; with `Raise` the caller has checked the item.
+/// Returns the index of `item`, before the split into coordinates. With `Raise`, the caller has checked the item.
 fn index_of<J: Position>(item: J, size: u128, mode: TakeMode) -> i128 {
     match mode {
         TakeMode::Raise | TakeMode::Wrap => item.to_i128(),
@@ -64,7 +65,7 @@ fn divide(index: i128, length: usize) -> (i128, usize) {
     if 0 <= index && index < length as i128 {
         return (0, index as usize);
     }
-    // Division of 64-bit integers is faster than of 128-bit integers, and 64 bits hold almost every index.
+    // Division of 64-bit integers is faster than of 128-bit integers, and almost every index fits in 64 bits.
     match (i64::try_from(index), i64::try_from(length)) {
         (Ok(index), Ok(length)) => (index.div_euclid(length).into(), index.rem_euclid(length) as usize),
         _ => (index.div_euclid(length as i128), index.rem_euclid(length as i128) as usize),
@@ -83,8 +84,8 @@ pub(crate) fn positions<J: Position>(items: &[J], length: usize, mode: TakeMode)
     threads::map(items, 1500, |item| divide(index_of(item, length as u128, mode), length).1)
 }
 
-/// With at least this many items and searched entries, items are searched in the order of their positions. A cache does
-/// not hold this many entries.
+/// From this number of items and of searched entries on, items are searched in the order of their positions, because
+/// the entries do not fit in a cache.
 const MANY_ITEMS: usize = 1 << 14;
 const MANY_ENTRIES: usize = 1 << 17;
 
@@ -110,7 +111,7 @@ pub(crate) fn stored_items<J: Position>(
     let Some(order) = order else { return threads::filter_map_range(items.len(), scratch, search) };
     let mut found = threads::filter_map_range(items.len(), scratch, |coords, rank| search(coords, order[rank]))?;
     drop(order);
-    // The results are brought back from position order into item order.
+    // The results are moved from the order of positions to the order of items.
     let mut entries = alloc::copies(None, items.len())?;
     found.drain(..).for_each(|(item, entry)| entries[item] = Some(entry));
     found.extend(entries.into_iter().enumerate().filter_map(|(item, entry)| Some((item, entry?))));
@@ -125,9 +126,9 @@ fn position_order<J: Position>(items: &[J], size: u128, mode: TakeMode) -> Alloc
 
 /// Returns the entry at `target` among `count` sorted entries; `coord` returns a coordinate of an entry.
 ///
-/// This is one binary search for all axes. Entries in the range agree with `target` on as many leading axes as both of
-/// its ends do, so these axes are not compared again. The cost is rank plus logarithm instead of their product, except
-/// for adversarial entries.
+/// This is one binary search for all axes. All entries in the search range agree with `target` on the leading axes on
+/// which both ends of the range agree with `target`. These axes are not compared again. The cost is rank plus logarithm
+/// instead of their product, except for adversarial entries.
 pub(crate) fn find(count: usize, target: &[usize], coord: impl Fn(usize, usize) -> usize) -> Option<usize> {
     let (mut start, mut end) = (0, count);
     let (mut agree_below, mut agree_above) = (0, 0);
@@ -165,7 +166,7 @@ impl AxisSlices {
 
     /// Returns the start of each slice taken, in the order of the result.
     fn starts(&self) -> impl Iterator<Item = usize> + '_ {
-        // Empty blocks may be too many to count.
+        // If blocks are empty, their number may be too large to loop over.
         let outer = if self.inner == 0 || self.positions.is_empty() { 0 } else { self.outer };
         (0..outer).flat_map(move |block| {
             self.positions.iter().map(move |position| (block * self.length + position) * self.inner)
@@ -206,7 +207,8 @@ pub(crate) struct TakenRun {
     pub(crate) entries: Range<usize>,
 }
 
-/// Up to this many entries per item, the entries of a run look up their items; with more, each item searches the run.
+/// The maximum number of entries per item for which the entries of a run look up their items. If there are more
+/// entries, each item searches the run.
 const ENTRIES_PER_SEARCH: usize = 32;
 
 /// The size of a take along an axis: its number of entries, and the maximum number of items listed for one run.
@@ -220,17 +222,17 @@ pub(crate) struct TakeSize {
 pub(crate) struct AlongAxis<'a, I> {
     /// The coordinates of the entries on the axis.
     coords: &'a [I],
-    /// The offsets of runs: entries that agree on all axes before the axis. Coordinates within a run do not decrease,
-    /// so equal coordinates are contiguous.
+    /// The offsets of runs. The entries of a run agree on all axes before the axis. Coordinates within a run do not
+    /// decrease, so equal coordinates are contiguous.
     runs: &'a [usize],
     /// The positions of the items.
     positions: &'a [usize],
-    /// The index for runs whose entries look up their items.
+    /// The items by position, for runs whose entries look up their items.
     items: Option<ItemsByPosition>,
 }
 
 impl<'a, I: Index> AlongAxis<'a, I> {
-    /// Returns the take of `positions`, which are below `length`.
+    /// Returns the take of `positions`. All positions must be below `length`.
     pub(crate) fn new(coords: &'a [I], runs: &'a [usize], positions: &'a [usize], length: usize) -> Allocated<Self> {
         let mut take = AlongAxis { coords, runs, positions, items: None };
         // The index by position is only built if a run needs it.
@@ -299,7 +301,7 @@ impl<'a, I: Index> AlongAxis<'a, I> {
             self.of_run(run, |items, entries| {
                 list.extend(items.iter().map(|&item| TakenRun { run, item, entries: entries.clone() }));
             });
-            // A search visits the items in order already.
+            // A search already visits the items in order.
             if !self.is_searched(run) {
                 threads::sort(&mut list, |a, b| a.item.cmp(&b.item));
             }
@@ -311,13 +313,14 @@ impl<'a, I: Index> AlongAxis<'a, I> {
 
 /// The items of an index array, by position.
 struct ItemsByPosition {
-    /// The items ordered by position, and by index for one position.
+    /// The items ordered by position; items with the same position are ordered by index.
     order: Vec<usize>,
     /// The positions of items, increasing and unique.
     named: Vec<usize>,
     /// The start of the items of each such position in `order`, then the number of items.
     starts: Vec<usize>,
-    /// The number of item positions below each position, if this table is at most as large as items and entries.
+    /// The number of item positions below each position, if the axis is not longer than the number of items and
+    /// entries.
     counts_below: Option<Vec<usize>>,
 }
 
@@ -362,7 +365,8 @@ fn counts_below(numbers: &[usize], length: usize) -> Allocated<Vec<usize>> {
     Ok(counts)
 }
 
-/// Returns how many of the increasing `numbers` are below `bound`, at least `known`, by a galloping search.
+/// Returns how many of the increasing `numbers` are below `bound`, by a galloping search. At least `known` numbers must
+/// be below `bound`.
 fn gallop(numbers: &[usize], known: usize, bound: usize) -> usize {
     let (mut low, mut step) = (known, 1);
     // Invariant: the first `low` numbers are below `bound`.
@@ -377,9 +381,9 @@ fn gallop(numbers: &[usize], known: usize, bound: usize) -> usize {
 
 /// Returns the sum of the contributions to each of `count` positions, in the order of the contributions.
 ///
-/// A position without contribution is 0, and so is a position that receives a zero of either sign.
+/// A position without contributions is `+0.0`. A position whose only contributions are zeros is also `+0.0`.
 ///
-/// The error is the position of the first sum that does not fit the type.
+/// The error is the position of the first sum that does not fit in the type.
 pub(crate) fn scatter_add<G: Element>(
     count: usize,
     contributions: impl Iterator<Item = (usize, G)>,

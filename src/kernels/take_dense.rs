@@ -3,8 +3,8 @@
 //! The positions of a block of items are computed by SIMD code before the lookups. Without a branch between item and
 //! lookup, many memory accesses overlap.
 //!
-//! SIMD gather instructions are not used: they are faster on some processors for small arrays, and slower elsewhere.
-//! See `docs/speed-log.md` for benchmarks.
+//! SIMD gather instructions are not used. They are faster on some processors for small arrays, and slower in all other
+//! cases. See `docs/speed-log.md` for benchmarks.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -23,7 +23,7 @@ const TAKEN: usize = 800;
 
 /// Returns the elements of `data` at the positions of `items`, and whether all items were in range.
 ///
-/// Only `Raise` has items out of range; the result holds an arbitrary element for them.
+/// Only with `Raise` can items be out of range. The result has an arbitrary element for such an item.
 pub(crate) fn take_items<T: Element, J: Position>(
     data: &[T],
     items: &[J],
@@ -96,8 +96,8 @@ fn write_in_vectors<J: Position>(
 
 /// Writes the position of each item, `last` for items out of range, and returns whether all were in range.
 ///
-/// This is a separate function, so that the compiler knows that its arguments do not alias. Otherwise the loop is not
-/// vectorized.
+/// This is a separate function, so that the compiler knows that its arguments do not alias. Without this knowledge the
+/// loop is not vectorized.
 #[inline(always)]
 fn write_positions<J: Position>(
     items: &[J],
@@ -108,7 +108,7 @@ fn write_positions<J: Position>(
     let mut outside = false;
     for (place, &item) in positions.iter_mut().zip(items) {
         let position = position(item, last as i64 + 1);
-        // Both lines are free of branches; `min` keeps every lookup in bounds.
+        // The two lines do not branch. `min` keeps every lookup in bounds.
         outside |= position > last;
         *place = position.min(last);
     }
@@ -136,10 +136,12 @@ fn around<J: Position>(item: J, length: i64) -> usize {
     }
 }
 
-/// [`around`] without a division, for items within `2^48` times the length; out of range for all other items.
+/// [`around`] without a division, for items within `2^48` times the length. The result is out of range for all other
+/// items.
 ///
-/// The quotient is rounded to an integer by adding a number above which an `f64` is always an integer. Three roundings
-/// of `2^-53` change the quotient by less than a tenth before that, so the remainder is less than `length` away from 0.
+/// The quotient is rounded to an integer by adding a number above which an `f64` is always an integer. Before this
+/// step, three roundings of `2^-53` change the quotient by less than 0.1. The remainder is therefore less than `length`
+/// away from 0.
 #[inline(always)]
 fn near_around<J: Position>(item: J, length: i64) -> usize {
     const INTEGERS: f64 = 1.5 * (1_u64 << 52) as f64;
@@ -148,7 +150,7 @@ fn near_around<J: Position>(item: J, length: i64) -> usize {
     let remainder = |item: i64| {
         let quotient = (item as f64 * inverse + INTEGERS).to_bits().wrapping_sub(INTEGERS.to_bits()) as i64;
         let remainder = item.wrapping_sub(quotient.wrapping_mul(length));
-        // A negative remainder gets `length` added, which the sign mask selects without a branch.
+        // `length` is added to a negative remainder. The sign mask selects it without a branch.
         remainder.wrapping_add(sign(remainder) & length) as usize
     };
     let near = item.to_i64().filter(|item| item.unsigned_abs() <= most);
@@ -173,7 +175,7 @@ mod tests {
         }
     }
 
-    /// Returns items of a type at and near all values where a position may be wrong.
+    /// Returns items of a type at and near all values for which the computation of the position is critical.
     fn edges<J: Position + TryFrom<i128>>(length: i128) -> Vec<J> {
         let near = [0, length, length << 47, length << 48, 1 << 31, 1 << 52, 1 << 53, 1 << 63, 1 << 64].into_iter();
         let middles = [length / 2, 3 * length / 2, 7 * length, 1_000_003 * length, 12_345_678_901_234_567].into_iter();

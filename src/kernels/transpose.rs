@@ -1,8 +1,9 @@
-//! A counting sort of two-axis entries by the second axis; entries that agree there stay in input order.
+//! A counting sort of two-axis entries by the second axis; entries with equal coordinates on this axis stay in input
+//! order.
 //!
 //! A long axis would scatter writes over the entire result. Entries are therefore first scattered into buckets by the
-//! top bits of their coordinates, so few positions are written at a time. Each bucket fits a cache and is sorted by the
-//! lower bits. Additional memory is two bytes per entry, and one bucket.
+//! top bits of their coordinates, so few positions are written at a time. Each bucket fits in a cache and is sorted by
+//! the lower bits. Additional memory is two bytes per entry, and one bucket.
 
 use std::ops::Range;
 
@@ -12,11 +13,12 @@ use crate::base::index::Index;
 use crate::base::threads;
 use crate::kernels::gather::Plain;
 
-/// The number of top bits; the write positions of the buckets stay in the first-level cache. Debug builds use far
-/// fewer, so that tests with small inputs have several buckets.
+/// The number of top bits; the write positions of the buckets stay in the L1 cache. Debug builds use fewer bits, so
+/// that tests with small inputs have several buckets.
 const TOP: u32 = if cfg!(debug_assertions) { 2 } else { 8 };
 
-/// Up to this many entries, the result is small enough for scattered writes. Debug builds use far fewer, too.
+/// The maximum number of entries for which the result is small enough for scattered writes. Debug builds also use a
+/// smaller number.
 const DIRECT: usize = if cfg!(debug_assertions) { 1 << 4 } else { 1 << 19 };
 
 /// The number of entries processed together.
@@ -25,7 +27,7 @@ const BLOCK: usize = 1 << 8;
 /// The estimated picoseconds per entry, to count and scatter it.
 const PICOSECONDS: usize = 3000;
 
-/// The length of the longest axis whose lower bits fit two bytes.
+/// The length of the longest axis whose lower bits fit in two bytes.
 pub(crate) const LONGEST: usize = 1 << (TOP + u16::BITS);
 
 /// Entries with their coordinates on the second axis.
@@ -72,7 +74,7 @@ pub(crate) fn transposed<I: Index, T: Plain>(
     Ok((coords, values))
 }
 
-/// [`transposed`] for so few entries that a cache holds the result.
+/// [`transposed`] for few entries, whose result fits in a cache.
 fn transposed_directly<I: Index, T: Plain>(
     entries: ByLast<'_, I, T>,
     first: impl Fn(usize, &mut [usize]),
@@ -80,7 +82,7 @@ fn transposed_directly<I: Index, T: Plain>(
 ) -> Allocated<(Vec<I>, Vec<T>)> {
     let (mut coords, mut values) = (alloc::zeros(entries.last.len())?, alloc::zeros(entries.last.len())?);
     entries.last.iter().for_each(|coord| ends[coord.to_usize()] += 1);
-    // This makes `ends[c]` the start of coordinate `c`; after the loop it is the end.
+    // After this call `ends[c]` is the start of coordinate `c`. After the loop it is the end.
     starts_of(ends);
     for_each(0..entries.last.len(), entries, &first, |coord, first, value| {
         let place = &mut ends[coord];
@@ -177,7 +179,8 @@ impl<I: Index, T: Plain> BucketTask<'_, I, T> {
             // The slots were counted from the same coordinates, so `place` stays in bounds.
             let (slots, place) = (&mut self.buckets[coord >> self.low], &mut next[coord >> self.low]);
             (slots.coords[*place], slots.values[*place]) = (I::from_usize(first), value);
-            // Coordinates are below `LONGEST`, so the lower bits fit two bytes. `lows` is empty without lower bits.
+            // Coordinates are below `LONGEST`, so the lower bits fit in two bytes. If there are no lower bits, `lows`
+            // is empty.
             if let Some(slot) = slots.lows.get_mut(*place) {
                 *slot = (coord & mask) as u16;
             }
@@ -193,7 +196,7 @@ fn sort_all<I: Index, T: Plain>(
     bucket_ends: &[usize],
     ends: &mut [usize],
 ) -> Allocated<()> {
-    // Without lower bits each bucket holds one coordinate and is already sorted.
+    // If there are no lower bits, each bucket has one coordinate and is already sorted.
     if low == 0 {
         ends.copy_from_slice(bucket_ends);
         return Ok(());
@@ -220,7 +223,7 @@ impl<I: Index, T: Plain> Bucket<'_, I, T> {
     fn sort(self, spare: &mut (Vec<I>, Vec<T>)) -> Allocated<()> {
         let Bucket { slots: Slots { coords, values, lows }, ends, start } = self;
         lows.iter().for_each(|&low| ends[usize::from(low)] += 1);
-        // This makes `ends[low]` the start of `low` within the bucket; after the loop below it is the end.
+        // After this call `ends[low]` is the start of `low` within the bucket. After the loop below it is the end.
         starts_of(ends);
         spare.0.clear();
         spare.1.clear();
@@ -288,7 +291,7 @@ mod tests {
     fn many_entries_are_shared_out_and_sorted() {
         check(40, 5_000, |row, column| (row * 7 + column * 5) % 11 < 3);
         check(900, 700, |row, column| (row * 7 + column * 5) % 11 < 3);
-        // All entries in one bucket, the last or the first.
+        // All entries are in one bucket: the last or the first bucket.
         check(20_000, 300, |_, column| column >= 299);
         check(20_000, 300, |_, column| column < 1);
     }

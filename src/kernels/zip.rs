@@ -14,12 +14,12 @@ use crate::kernels::steps::{BLOCK, Filled, LEFT, MergePart, MergeSteps, RIGHT};
 /// The effect of a fill on stored entries of the other operand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FillEffect {
-    /// The entry counts: the result stores a value at its position.
+    /// The result stores a value at the position of the entry.
     Counts,
-    /// The result is the same for every element, so the result stores nothing there.
+    /// The result is the same for every element, so it is not stored at the position of the entry.
     Annihilated,
-    /// The result is zero, of either sign, for every element except a few that are errors. Errors are elements of a
-    /// product that are not finite, and divisors that are zero or NaN.
+    /// The result is zero, of either sign, for every element except invalid elements. Invalid elements are elements of
+    /// a product that are not finite, and divisors that are zero or NaN.
     AnnihilatedIfFinite,
 }
 
@@ -35,13 +35,13 @@ pub trait Zip<A: Element, B: Element>: Op {
     /// The type of the results.
     type Out: Element;
 
-    /// Returns whether an entry without a partner counts among stored entries; [`unpaired`](Zip::alone) returns its
-    /// result.
+    /// Returns whether an entry without a partner contributes to the result of stored views;
+    /// [`unpaired`](Zip::unpaired) returns its result.
     fn counts_unpaired(&self) -> bool {
         false
     }
 
-    /// Returns the result of two elements; a NaN result is the canonical NaN.
+    /// Returns the result of two elements; a NaN in the result is the canonical NaN.
     fn apply(&self, a: A, b: B) -> Outcome<Self::Out>;
 
     /// Returns the effect of the left `fill` on the entries of the right operand.
@@ -56,13 +56,14 @@ pub trait Zip<A: Element, B: Element>: Op {
         FillEffect::Counts
     }
 
-    /// Returns the result of a stored entry without a partner. It is called only if [`counts_unpaired`](Zip::unites) is true.
+    /// Returns the result of a stored entry without a partner. The method is called only if
+    /// [`counts_unpaired`](Zip::counts_unpaired) is true.
     fn unpaired(&self, _entry: UnpairedEntry<A, B>) -> Outcome<Self::Out> {
         Ok(Self::Out::ZERO)
     }
 
     /// Returns the integer that absorbs all elements of an integer type, given the smallest and the largest integer of
-    /// the type. An operation that runs in a wider type does not know it from the type.
+    /// the type. If the operation runs in a wider type, the type does not determine this integer.
     fn absorbing(&self, _bounds: (i128, i128)) -> Option<i128> {
         None
     }
@@ -211,8 +212,8 @@ fn block<A: Element, B: Element, Z: Zip<A, B>>(
         #[inline(always)]
         || {
             let (op, mut failed) = (op, false);
-            // `for_each` may become a separate function without SIMD, so this is a `for` loop.
-            // A failure does not stop the loop, which would need a branch; the value written for it is never read.
+            // `for_each` may become a separate function without SIMD, so this is a `for` loop. A failure does not stop
+            // the loop, because stopping would need a branch. The value that is written for a failure is not used.
             for ((result, &a), &b) in results.iter_mut().zip(a).zip(b) {
                 let outcome = op.apply(a, b);
                 failed |= outcome.is_err();
@@ -224,7 +225,7 @@ fn block<A: Element, B: Element, Z: Zip<A, B>>(
     if !failed {
         return Ok(());
     }
-    // The first failure is searched only if there is one.
+    // The index of the first failure is searched only if there is a failure.
     let fault = |(at, (&a, &b))| op.apply(a, b).err().map(|fault| FailedElement { at, fault });
     a.iter().zip(b).enumerate().find_map(fault).map_or(Ok(()), Err)
 }
@@ -261,7 +262,7 @@ fn blocks_of_sides<A: Element, B: Element, U: Element>(
     });
     match first.into_inner() {
         usize::MAX => Ok(results),
-        // Computed again for the reason of the failure.
+        // The pair is computed again to find the reason of the failure.
         at => {
             let (mut of_a, mut of_b) = (None, None);
             block(a.block(at, 1, &mut of_a), b.block(at, 1, &mut of_b), &mut [U::ZERO])
@@ -335,7 +336,7 @@ pub(crate) fn zip_numbers_united<A: Element, B: Element, Z: Zip<A, B>>(
 
 /// Returns the results of `count` stored entries of one operand, each with its partner in the other operand, if any.
 ///
-/// `find` writes the index of the partner; an index out of range means no partner.
+/// `find` writes the index of the partner; an index out of range means that the entry does not have a partner.
 pub(crate) fn zip_found<A: Element, B: Element, Z: Zip<A, B>>(
     op: Z,
     count: usize,
@@ -366,7 +367,7 @@ pub(crate) fn zip_found<A: Element, B: Element, Z: Zip<A, B>>(
     });
     match first.into_inner() {
         usize::MAX => Ok(results),
-        // Computed again for the reason of the failure.
+        // The pair is computed again to find the reason of the failure.
         at => {
             let mut number = [0];
             find(at, &mut number);
@@ -394,7 +395,7 @@ pub(crate) fn zip_united<A: Element, B: Element, Z: Zip<A, B>>(
 ) -> Result<Vec<Z::Out>, FailedElement> {
     steps.fill(|part: &MergePart, start, results: &mut [Z::Out]| {
         let (mut a, mut b) = (a[part.left.clone()].iter(), b[part.right.clone()].iter());
-        // Every step has a result, because operations that unite keep all steps.
+        // Every step has a result, because union operations keep all steps.
         for (at, (result, &step)) in results.iter_mut().zip(&part.steps).enumerate() {
             let a = if step & LEFT != 0 { a.next() } else { None };
             let b = if step & RIGHT != 0 { b.next() } else { None };

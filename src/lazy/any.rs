@@ -86,10 +86,11 @@ impl Value for AnyValue {
     const KIND: &'static dyn Kind = &ANY;
 }
 
-/// The kind of values of graphs that no expression made.
+/// The kind of values of graphs that are not constructed from expressions.
 static ANY: AnyKind = AnyKind { kit: |_| None, element: |_| None };
 
-/// The kind of dynamically typed values, with the implementations that gradients use. Expressions have all of them.
+/// The kind of dynamically typed values, with the implementations that gradients use. Expressions have all
+/// implementations.
 pub(crate) struct AnyKind {
     /// Finds the implementation of an operation.
     pub(crate) kit: fn(&Call) -> Option<StepImpl>,
@@ -319,7 +320,7 @@ mod tests {
     use super::*;
     use crate::CooTensor;
 
-    /// A short range of positions can have all entries, so the counts follow the coordinates.
+    /// Tests counts by coordinates, because a short range of positions can have all entries.
     #[test]
     fn entries_are_counted_where_they_stand() {
         let x = CooTensor::new([4, 2], vec![vec![0, 0, 3], vec![0, 1, 1]], vec![1, 2, 3], 0).unwrap();

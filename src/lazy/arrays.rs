@@ -138,7 +138,7 @@ impl<T: Element> From<ArrayD<T>> for Lazy<ArrayD<T>> {
 impl<P: Pattern, T: Element> Lazy<Tensor<P, T>> {
     /// Returns all elements as an array: the step [`Tensor::to_dense`].
     ///
-    /// The step is for small results, such as a loss that is added to the loss of arrays.
+    /// Use the step for small results, for example for a loss that is added to a loss of arrays.
     ///
     /// ```
     /// use lacuna::lazy::Lazy;
@@ -276,7 +276,7 @@ impl<P: Pattern, T: Ring> LazyPattern<P, T> {
     /// use lacuna::lazy::{Lazy, compile};
     /// use ndarray::{ArrayD, arr2};
     ///
-    /// // Ratings as products of what each user likes and each film has; gaps are ratings that nobody gave.
+    /// // Predicted ratings are products of user factors and film factors. Unstored positions are unknown ratings.
     /// let ratings = CooTensor::new([2, 2], vec![vec![0, 1], vec![0, 1]], vec![4.0, 6.0], 0.0)?.lazy();
     /// let [users, films] = ["users", "films"].map(|name| Lazy::<ArrayD<f64>>::input(name, [2, 1]));
     /// let wrong = ratings.pattern().sddmm(&users, &films) - &ratings;

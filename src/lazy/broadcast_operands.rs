@@ -1,7 +1,7 @@
-//! Operands that are broadcast along axes of a tensor that is read elsewhere, entry by entry.
+//! Operands that are broadcast along axes of a tensor whose entries an engine reads one by one.
 //!
 //! Each operand stores every element, and results have the entries of the tensor that is read. An engine therefore
-//! looks up one element per entry, and computes no pattern.
+//! looks up one element per entry, and does not compute a pattern.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ pub struct Side {
     bytes: Arc<[u8]>,
 }
 
-/// Returns the error of an engine whose request does not fit the plan.
+/// Returns the error for a request of an engine that does not match the plan.
 pub(super) fn unlike(why: &str) -> Error {
     Error::Argument { operation: "on", why: why.into() }
 }
@@ -147,8 +147,8 @@ pub(super) type Nones = Vec<Option<(&'static dyn ByBytes, ErasedValue)>>;
 /// Runs steps on no entries, and appends the resulting chunks to the chunks of the inputs.
 ///
 /// Each step has the indices of its inputs; broadcast operands have the indices from `first` on. Sets the fills of
-/// broadcast operands so that chunks give the same results as the entire operands. Rejects a step that may store other
-/// entries than its inputs of this shape.
+/// broadcast operands so that chunks give the same results as the entire operands. Rejects a step whose entries may
+/// differ from the entries of its inputs of this shape.
 pub(super) fn without_entries<'a>(
     steps: impl Iterator<Item = (&'a Node, &'a [usize])>,
     mut values: Nones,

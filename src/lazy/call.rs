@@ -48,7 +48,7 @@ pub enum Arg {
     Slices(Arc<[SliceInfoElem]>),
     /// Data of erased type, such as an element.
     Typed(Arc<dyn Typed>),
-    /// A closure, by its number. A closure equals only itself.
+    /// A closure, identified by its number. A closure equals only itself.
     Own(u64),
     /// Data for the gradient of this gradient. A hint does not change the result, and does not have a textual form. All
     /// hints are equal.
@@ -57,14 +57,14 @@ pub enum Arg {
 
 /// Data of erased type in an argument.
 ///
-/// A graph can compare the data and write the textual form.
+/// A graph can compare these data and write their textual form.
 pub trait Typed: fmt::Debug + Send + Sync {
     fn as_any(&self) -> &dyn Any;
 
-    /// Returns whether both are known to be bitwise identical.
+    /// Returns whether these data and `other` are known to be bitwise identical.
     fn is_same(&self, other: &dyn Typed) -> bool;
 
-    /// Returns the textual form that is read back bitwise identical, if there is one.
+    /// Returns the textual form, if there is one. Reading this text returns bitwise identical data.
     fn to_text(&self) -> Option<String>;
 
     fn number(&self) -> Option<Number> {
@@ -102,7 +102,7 @@ impl<T: Element> Typed for TypedElement<T> {
     }
 
     fn is_same(&self, other: &dyn Typed) -> bool {
-        // `same` ignores the bits of a NaN. Only the NaN with a textual form is known to have equal bits.
+        // `same` ignores the bits of a NaN. A NaN is known to have equal bits only if it has a textual form.
         let has_text = |one: T| !one.isnan() || one.to_text().is_some();
         let other = other.as_any().downcast_ref::<Self>();
         other.is_some_and(|other| self.0.same(other.0) && has_text(self.0) && has_text(other.0))
@@ -274,7 +274,7 @@ impl Call {
         if let Some(Number::Integer(integer)) = self.number(parameter) { Some(integer) } else { None }
     }
 
-    /// Returns the number of the operand whose gradient the call is.
+    /// Returns the index of the operand whose gradient the call computes.
     pub(crate) fn wrt(&self) -> Option<usize> {
         self.integer("wrt").and_then(|number| usize::try_from(number).ok())
     }
@@ -333,7 +333,7 @@ impl Call {
         self.args.iter().find_map(|arg| if let Arg::Slices(slices) = arg { Some(slices) } else { None })
     }
 
-    /// Returns an element of the type that the call was made with. Panics for another type.
+    /// Returns an element of the type with which the call was constructed. Panics for another type.
     pub(crate) fn element<T: Element>(&self, parameter: &str) -> T {
         self.element_opt(parameter).expect("an element of this type")
     }
@@ -391,7 +391,7 @@ impl Call {
     }
 
     /// Returns the call in the syntax of expressions, or `None` if an argument does not have a textual form. `part`
-    /// selects one of several results, by the name of a function or by `wrt`.
+    /// selects one of several results, with the name of a function or with the argument `wrt`.
     pub(crate) fn to_text(&self, part: Option<usize>, input: &dyn Fn(usize) -> String) -> Option<String> {
         if self.args.iter().skip(self.op.parameters().count()).any(|arg| !matches!(arg, Arg::Hint(_))) {
             return None;
@@ -416,7 +416,7 @@ impl Call {
         Some(format!("{name}({})", to_text.join(", ")))
     }
 
-    /// Returns the call for people, under the name of a method. An argument without a text is `…`.
+    /// Returns the call as text for messages, under the name of a method. An argument without a textual form is `…`.
     pub(crate) fn to_text_as(&self, name: &str, input: &dyn Fn(usize) -> String) -> String {
         let arg_text = |arg: &Arg| match arg {
             Arg::Absent | Arg::Hint(_) => None,

@@ -24,8 +24,8 @@ pub trait ByBytes: Send + Sync {
     /// Returns the bytes per value.
     fn width(&self) -> usize;
 
-    /// Returns a tensor of rank 1 with these values, given as bytes. If `has_unstored`, one more position holds the fill of
-    /// `like`.
+    /// Returns a tensor of rank 1 with these values, given as bytes. If `has_unstored`, one additional unstored
+    /// position has the fill of `like`.
     fn piece(&self, like: &ErasedValue, values: &[u8], has_unstored: bool) -> Result<ErasedValue>;
 
     /// Returns a tensor of this shape without entries, with the fill of `like`.

@@ -15,8 +15,8 @@ impl<X: Value> Lazy<X> {
     /// Two custom steps are never merged as common subexpressions.
     ///
     /// `gradient` computes the gradient of the operand from the operand and the upstream gradient. The gradient must
-    /// have the shape of the operand, but may have any pattern: it is moved to the pattern of the operand. The gradient
-    /// does not have a gradient itself.
+    /// have the shape of the operand, but may have any pattern. lacuna moves the gradient to the pattern of the
+    /// operand. You cannot differentiate the gradient again.
     ///
     /// # Errors
     ///
@@ -50,8 +50,8 @@ impl<X: Value> Lazy<X> {
 }
 
 impl<V: Value> Lazy<V> {
-    /// Returns this step of a closure with a gradient, which does not have a gradient itself. `run` computes the gradient
-    /// from the operand and the upstream gradient, and `own` is the argument for both closures.
+    /// Returns this step of a closure with a gradient. The gradient cannot be differentiated again. `run` computes the
+    /// gradient from the operand and the upstream gradient, and `own` is the argument that identifies both closures.
     pub(super) fn with_gradient<X: Value>(
         self,
         op: &'static OpSpec,

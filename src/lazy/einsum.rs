@@ -66,7 +66,7 @@ fn spec_of(call: &Call) -> &Einsum<'static> {
 pub(super) fn shape_of(call: &Call, operands: &[&Shape]) -> Result<Option<Shape>> {
     let lengths: Vec<&[usize]> = operands.iter().map(|shape| &***shape).collect();
     match call.named("spec") {
-        // An expression has the labels as text.
+        // In an expression the labels are text.
         Arg::Text(labels) => Einsum::from(&**labels).shape(&lengths).map(Some),
         _ => spec_of(call).shape(&lengths).map(Some),
     }

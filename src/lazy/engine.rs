@@ -127,7 +127,7 @@ impl<V: Value, E: Engine> On<V, E> {
         found.ok_or_else(none).map(super::node::downcast_owned)
     }
 
-    /// Returns the text of [`Program::explain`], and how the engine runs the steps.
+    /// Returns the text of [`Program::explain`], and a description of how the engine runs the steps.
     ///
     /// # Errors
     ///
@@ -189,8 +189,8 @@ fn values(engine: &impl Engine, written: &[Arc<Node>], feeds: Vec<Feed>) -> Resu
     }
 }
 
-/// Returns whether the original graph may report a better error, or succeed. Errors of files, of memory and of engines
-/// are excluded, because a second run would take as long.
+/// Returns whether the original graph may report a better error, or succeed. The result is false for errors of files,
+/// of memory and of engines, because a second run would take the same time.
 pub(crate) fn is_of_a_step(error: &Error) -> bool {
     match error {
         Error::Lazy { cause, .. } | Error::InRange { cause, .. } => is_of_a_step(cause),

@@ -1,5 +1,5 @@
-//! The view of a graph for engines in packages of this project. Other users must not rely on it, because any version
-//! may change it.
+//! The interface of a graph for engines in packages of this project. Other programs must not rely on this interface,
+//! because any version may change it.
 
 pub use super::broadcast_operands::Side;
 pub use super::chunks::Spill;

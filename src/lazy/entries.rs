@@ -1,4 +1,4 @@
-//! Steps that scale entries, or choose entries by a pattern.
+//! Steps that scale entries, or select entries by a pattern.
 
 use super::call::{Arg, Call};
 use super::kit::is;

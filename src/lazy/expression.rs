@@ -16,7 +16,7 @@ use crate::dynamic::{AnyValue, StreamFold, StreamInput};
 use crate::ops::{Split, op};
 use crate::plan::reduction::Reduction;
 
-/// Returns an input of a graph. Its type and shape are known when it is bound.
+/// Returns an input of a graph. The type and shape of the input are known when it is bound.
 pub(crate) fn input(name: &str, kind: &'static AnyKind) -> Arc<Node> {
     let body = Body::Input { name: name.into(), lengths: Vec::new() };
     Arc::new(Node::of_kind(kind, "input", body, None))
@@ -66,7 +66,7 @@ pub(crate) fn step_impl(kind: &'static AnyKind, run: Run) -> StepImpl {
     StepImpl::new(kind, run)
 }
 
-/// The gradient of a result, or the step that has none.
+/// The gradient of a result, or the step without a gradient.
 pub(crate) type Found = Result<Option<Arc<Node>>, Box<MissingGradient>>;
 
 /// Returns the gradient of a result by one of its inputs; `None` if the result does not depend on the input. `found` is
@@ -90,7 +90,8 @@ pub(crate) fn no_gradient(by: &Arc<Node>, step_impl: StepImpl) -> Option<Arc<Nod
     rules::own(by, &zeros)
 }
 
-/// Returns the numbers of all nodes that a node needs, except nodes that `is_known` accepts and the nodes before these.
+/// Returns the numbers of all nodes that a node needs, except the nodes that `is_known` accepts and all nodes that only
+/// these nodes need.
 pub(crate) fn numbers(of: &Arc<Node>, is_known: &dyn Fn(u64) -> bool) -> Vec<u64> {
     let found = reachable(std::slice::from_ref(of), |node| is_known(node.id));
     found.into_iter().map(|node| node.id).filter(|&number| !is_known(number)).collect()

@@ -92,7 +92,7 @@ where
     })
 }
 
-/// Returns all positions of a factor, or its stored entries if the call names them.
+/// Returns all positions of a factor, or its stored entries if the call reads only stored entries.
 fn factor<'a, X: Steps>(node: &Node, inputs: &'a [ErasedValue], number: usize) -> ErasedOperand<'a, X::Elem> {
     let x = downcast::<X>(&inputs[number]);
     if let Arg::Stored(_) = node.args().arg(number) { x.stored_operand() } else { x.erased() }

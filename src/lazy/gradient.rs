@@ -28,8 +28,8 @@ impl<V: HasGradient> Lazy<V> {
     /// which are fused and run like other steps. If several steps contribute to one gradient, their contributions are
     /// added, beginning with the last step.
     ///
-    /// As everywhere in this library, the gradient has the pattern of `x` and a fill of 0. If `x` is an input that the
-    /// result does not depend on, the gradient is 0.
+    /// The gradient has the pattern of `x` and a fill of 0. If `x` is an input and the result does not depend on `x`,
+    /// the gradient is 0.
     ///
     /// If the loss has rank 0, `upstream` also has rank 0: `CooTensor::full([0; 0], 1.0)?.lazy()` for a tensor,
     /// `Lazy::from(arr0(1.0).into_dyn())` for an array.
@@ -41,10 +41,10 @@ impl<V: HasGradient> Lazy<V> {
     /// - `NoGradient`: a step between `x` and the result does not have a gradient. The error names the source line of
     ///   the step.
     /// - `ShapeMismatch`: `upstream` does not have the shape of this result.
-    /// - `Argument`: `x` is a value or a step that the result was not made from.
+    /// - `Argument`: `x` is a value or a step that is not part of the graph of the result.
     ///
-    /// Each call of `lazy()` starts a new graph, and a step that is made again is a new step. Keep the original step,
-    /// and pass that step here.
+    /// Each call of `lazy()` starts a new graph, and a repeated call of an operation is a new step. Keep the original
+    /// step, and pass it as `x`.
     ///
     /// # Examples
     ///
@@ -90,7 +90,7 @@ impl<V: HasGradient> Lazy<V> {
 }
 
 impl<X: HasGradient> Lazy<X> {
-    /// Returns the gradient of this step, or zeros if the result does not depend on it.
+    /// Returns the gradient of this step, or zeros if the result does not depend on this step.
     #[track_caller]
     fn or_zeros<V>(&self, found: Result<Option<Arc<Node>>>, upstream: &Lazy<V>) -> Self {
         let none = || Error::NoGradient { operation: self.node.name };
@@ -114,7 +114,7 @@ impl<X: HasGradient> Lazy<X> {
 /// on.
 #[track_caller]
 fn found(result: &Arc<Node>, upstream: &Arc<Node>, by: &[&Arc<Node>]) -> Vec<Result<Option<Arc<Node>>>> {
-    // Rules are closures, which do not know their caller.
+    // Gradient rules are closures, so their steps get the source line of this call.
     let gradients = placed(|| all(result, upstream, by, false, &mut |_, _| {})).map_err(|rejection| rejection.error);
     let of_one = |node: &&Arc<Node>| match gradients.as_ref().map(|found| found.get(&node.id)) {
         Ok(Some(found)) => Ok(Some(Arc::clone(found))),
@@ -124,9 +124,9 @@ fn found(result: &Arc<Node>, upstream: &Arc<Node>, by: &[&Arc<Node>]) -> Vec<Res
     by.iter().map(of_one).collect()
 }
 
-/// Returns the error for a value or step that a result was not made from. Mostly the value is from another call of
-/// `lazy()`, or the step was made again, and zeros would be wrong. Inputs are allowed, because a result need not use
-/// every input.
+/// Returns the error for a value or step that is not part of the graph of a result. Usually the value is from another
+/// call of `lazy()`, or the step was constructed again, so zeros would be wrong. Inputs are allowed, because a result
+/// does not need to use every input.
 fn unrelated(result: &Arc<Node>, by: &Arc<Node>) -> Option<Error> {
     let why = match by.body {
         Body::Input { .. } | Body::Invalid(_) => return None,
@@ -170,7 +170,7 @@ pub(super) fn all(
         return rejection(Error::ShapeMismatch { what: "the upstream gradient", expected, found });
     }
     let mut depends: BTreeSet<u64> = by.iter().map(|node| node.id).collect();
-    // A formula ends at these steps, so the graph before them is not visited for each step.
+    // The graph before these steps is not visited.
     let steps = reachable(&[Arc::clone(result)], |node| is_cut && depends.contains(&node.id));
     depends.extend(reachable_from(&steps, &depends));
     let mut gradients = BTreeMap::new();
@@ -190,13 +190,13 @@ pub(super) fn all(
                 continue;
             }
             let Some(mut gradient) = gradient else {
-                // A condition does not receive a gradient. No gradient goes through positions.
+                // Conditions and positions do not receive a gradient.
                 match step.call().is_some_and(|call| rules::is_parameter(call, at)) {
                     true => return Err(none()),
                     false => continue,
                 }
             };
-            // A step that returns several gradients does not know the shape of each gradient.
+            // A step that returns several gradients does not have the shape of each gradient.
             if let Some(node) = Arc::get_mut(&mut gradient)
                 && node.shape.is_none()
                 && node.rejection().is_none()

@@ -1,7 +1,7 @@
 //! The positions of the inputs that a range of a result needs: one rule for each family of steps.
 //!
-//! A step with a rule is computed chunk by chunk: from these positions of its inputs, the step computes the range of
-//! its result. The result is bitwise identical. A step without a rule needs its entire inputs.
+//! A step with a rule is computed chunk by chunk. From these positions of its inputs, the step computes a range of its
+//! result. The result is bitwise identical. A step without a rule needs its entire inputs.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -56,7 +56,7 @@ impl InputRange {
     }
 
     /// Returns whether an input has all positions that `length` positions of the result need. An upstream gradient may
-    /// be too short, which only the step itself rejects.
+    /// be too short. Only the step itself rejects such a gradient.
     fn is_of(self, input: &Shape, length: usize) -> bool {
         match self {
             InputRange::Whole => true,
@@ -66,10 +66,11 @@ impl InputRange {
         }
     }
 
-    /// Returns the positions that a range needs through an intermediate step, of which the range needs `step`.
+    /// Returns the positions that a range needs through an intermediate step. `step` is the positions of the
+    /// intermediate step that the range needs.
     pub(super) fn through(self, step: RangeMap) -> Self {
         let InputRange::Along(own) = self else { return self };
-        // If both do not overlap, the result is empty, at a position that the input has.
+        // If the two ranges do not overlap, the result is an empty range at an existing position of the input.
         let [from, to] = [step.from, step.to].map(|at| at.clamp(own.from - step.shift, own.to - step.shift));
         InputRange::Along(RangeMap { axis: own.axis, from, to, shift: own.shift + step.shift })
     }
@@ -89,7 +90,7 @@ impl RangeMap {
         usize::try_from(position as i128 - self.shift).unwrap_or(0)
     }
 
-    /// Returns the positions of the range that need the input, if others do not.
+    /// Returns the positions of the range that need the input; `None` if all positions need it.
     pub(super) fn part_of(self) -> Option<Range<i128>> {
         (self.to < ALL / 2).then_some(self.from.max(0)..self.to.max(0))
     }
@@ -151,8 +152,8 @@ fn of_call(node: &Node, call: &Call, inputs: &[&Shape], axis: usize) -> Option<S
     }
 }
 
-/// Returns the positions for an elementwise step. An input that is broadcast along the axis is needed entirely, and so are
-/// other inputs than operands, such as members.
+/// Returns the positions for an elementwise step. Inputs that are broadcast along the axis are needed entirely. Inputs
+/// that are not operands, such as members, are also needed entirely.
 fn each_of(are_operands: &[bool], inputs: &[&Shape], result: &Shape, axis: usize) -> Option<StepInputs> {
     let of = |(number, input): (usize, &&Shape)| match (axis + input.rank()).checked_sub(result.rank()) {
         Some(own) if input[own] == result[axis] && are_operands.get(number) != Some(&false) => InputRange::along(own),

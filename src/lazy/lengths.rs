@@ -9,7 +9,7 @@ use crate::ops::{self, Select, ShapeRule, op};
 use crate::plan::product::Contraction;
 use crate::plan::reduction::Reduction;
 
-/// Returns the shape of the result of a call; `None` if the shapes of the inputs do not determine it.
+/// Returns the shape of the result of a call; `None` if the shapes of the inputs do not determine the shape.
 ///
 /// # Errors
 ///

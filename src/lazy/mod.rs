@@ -1,8 +1,8 @@
 //! Lazy operations: graphs that are checked, fused and run as one program (feature `lazy`).
 //!
 //! A [`Lazy`] is the result of an operation that is not computed yet. `x.lazy()` starts a graph with a tensor.
-//! [`Lazy::input`] starts a graph with a tensor that is bound later. The operations are methods with the names of the
-//! methods of tensors. Values are computed by [`value`](Lazy::value), [`collect`](Lazy::collect) or a [`Program`].
+//! [`Lazy::input`] starts a graph with a tensor that is bound later. The operations are methods with the same names as
+//! the methods of tensors. Values are computed by [`value`](Lazy::value), [`collect`](Lazy::collect) or a [`Program`].
 //!
 //! ```
 //! use lacuna::CsrTensor;
@@ -18,16 +18,16 @@
 //! # Ok::<(), lacuna::Error>(())
 //! ```
 //!
-//! - **Errors are carried.** A chain of operations needs no `?`. If an axis is out of range, the step carries the error
-//!   with the source line of the step. [`check`](Lazy::check), [`compile`], `collect` and `value` return this error
-//!   before any value is read.
+//! - **Errors are carried.** A chain of operations does not need `?`. If an axis is out of range, the step carries the
+//!   error with the source line of the step. [`check`](Lazy::check), [`compile`], `collect` and `value` return this
+//!   error before any value is read.
 //! - **Plans are reused.** A program keeps the plans that it made from the patterns of its inputs. A plan records which
-//!   entries meet, and where they come from. A run with the same patterns reads only values, because most operations do
-//!   not choose stored entries by value.
-//! - **Fusion.** Elementwise steps on one pattern run together, in chunks that fit the cache. Only the final result is
-//!   stored.
+//!   entries of the inputs contribute to each entry of a result. A run with the same patterns reads only values,
+//!   because for most operations the pattern of the result does not depend on values.
+//! - **Fusion.** Elementwise steps on one pattern run together, in chunks that fit in the cache. Only the final result
+//!   is stored.
 //! - **Identical results.** The results are bitwise identical to calling the operations one by one, for any fusion.
-//! - **Gradients** are steps too: see [`gradient`](Lazy::gradient).
+//! - **Gradients** are also steps: see [`gradient`](Lazy::gradient).
 
 #[cfg(feature = "dynamic")]
 pub(crate) mod any;
@@ -143,7 +143,7 @@ impl<V> fmt::Debug for Lazy<V> {
 
 /// The lengths of the axes of an input.
 ///
-/// `None` is a length that is known only when the input is bound.
+/// `None` means that the length is known only when the input is bound.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lengths(Vec<Option<usize>>);
 
@@ -228,7 +228,7 @@ impl<V: Value> Lazy<V> {
 
     /// Binds this input to a value, for one [`Program::run`].
     ///
-    /// The run returns an error if this is not an input of the program, or if the value does not have the declared
+    /// The run returns an error if this step is not an input of the program, or if the value does not have the declared
     /// shape.
     ///
     /// ```
@@ -331,7 +331,7 @@ impl<V: Value> Lazy<V> {
     pub fn value(&self) -> Result<&V> {
         if self.node.found.get().is_none() {
             let value = program::once(&self.node)?;
-            // If another thread was first, its value is bitwise identical.
+            // If another thread has already set the value, that value is bitwise identical.
             let _ = self.node.found.set(value);
         }
         Ok(self.node.found.get().map(downcast::<V>).expect("it was found"))

@@ -1,4 +1,4 @@
-//! The nodes of a graph. A node stores an operation, its inputs, and the source line that made the node.
+//! The nodes of a graph. A node stores an operation, its inputs, and the source line that constructed the node.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -33,8 +33,8 @@ pub(super) type ReduceChunks = Arc<dyn Fn(&Node, &ChunkedInput<'_>) -> Option<Re
 #[doc(hidden)]
 pub struct ChunkedInput<'a> {
     pub(super) pattern: &'a ErasedValue,
-    /// True if the order and the number of values are unknown. Then any range means all values, and `pattern` has only
-    /// the first entry. The values arrive again for each request.
+    /// True if the order and the number of values are unknown. In this case any range means all values, and `pattern`
+    /// has only the first entry. The values arrive again for each request.
     pub(super) is_streamed: bool,
     /// A chunk without entries, which has the fill.
     pub(super) none: &'a ErasedValue,
@@ -42,9 +42,9 @@ pub struct ChunkedInput<'a> {
     pub(super) run: &'a ReadChunks<'a>,
     /// The largest number of bytes for the accumulators of all output elements, if the order of values is unknown.
     pub(super) max_bytes: usize,
-    /// The picoseconds that one element takes to compute.
+    /// The time to compute one element, in picoseconds.
     pub(super) picoseconds: usize,
-    /// The exchange with another engine that reads the values, instead of chunks.
+    /// The exchange with another engine that reads the values. It replaces the chunks.
     pub(super) states: Option<States<'a>>,
 }
 
@@ -58,8 +58,8 @@ impl<'a> ChunkedInput<'a> {
 /// Computes a range of entries, and passes the entries in chunks.
 pub(super) type ReadChunks<'a> = dyn Fn(Range<usize>, &mut dyn FnMut(&ErasedValue)) -> Result<()> + Sync + 'a;
 
-/// The gradient of each input, `None` for an input without a gradient. The outer value is `None` if the step does not
-/// have a gradient.
+/// The gradient of each input; an item is `None` if the input does not have a gradient. The outer value is `None` if
+/// the step does not have a gradient.
 pub(super) type Gradients = Option<Vec<Option<Arc<Node>>>>;
 
 /// The gradient rule of a closure, from the inputs and the upstream gradient.
@@ -71,8 +71,8 @@ pub(super) type Family = fn(&Call, &[Arc<Node>]) -> Option<StepImpl>;
 /// Computes a reduction from chunks of its operand.
 type ReduceChunksFn = fn(&Node, &ChunkedInput<'_>) -> Option<Result<ErasedValue>>;
 
-/// Returns how an engine reduces values that only the engine reads, from the bytes of the value of unstored positions,
-/// if they count.
+/// Returns how an engine reduces values that only the engine reads, given the bytes of the fill, if unstored positions
+/// count.
 pub(super) type Accumulator = fn(&Call, Option<&[u8]>) -> Option<Reducer>;
 
 /// A typed implementation of an operation.
@@ -113,7 +113,7 @@ pub struct Node {
     pub(super) found: OnceLock<ErasedValue>,
 }
 
-/// The element type and the format of a dynamically typed value, as far as known before a run.
+/// The element type and the format of a dynamically typed value, if they are known before a run.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Facts {
     pub(crate) dtype: DType,
@@ -129,7 +129,8 @@ pub(super) struct Work {
     pub(super) family: Option<Family>,
     pub(super) reduce_chunks: Option<ReduceChunks>,
     pub(super) accumulator: Option<Accumulator>,
-    /// True if the operand may arrive in chunks of consecutive entries: every group is consecutive, as far as known.
+    /// True if the operand may arrive in chunks of consecutive entries. This requires that the entries of every group
+    /// are known to be consecutive.
     pub(super) takes_chunks: bool,
     /// The gradient rule of a closure.
     pub(super) rule: Option<Rule>,
@@ -170,7 +171,7 @@ pub(super) enum Form {
 }
 
 impl Drop for Node {
-    /// Frees the inputs in a loop, because a chain of nodes may be too long for recursion.
+    /// Frees the inputs in a loop, because recursion on a long chain of nodes could overflow the stack.
     fn drop(&mut self) {
         let mut left = std::mem::take(&mut self.inputs);
         while let Some(node) = left.pop() {
@@ -293,7 +294,7 @@ impl Node {
         }
     }
 
-    /// Returns the error of this node, with the source line that made the node.
+    /// Returns the error of this node, with the source line that constructed the node.
     pub(super) fn error(&self, cause: Error) -> Error {
         match cause {
             // The error already names the first step that failed.
@@ -334,7 +335,7 @@ impl Node {
         }
     }
 
-    /// Returns the element type, the format and the shape as text, as far as known.
+    /// Returns the known facts as text: element type, format and shape.
     pub(super) fn facts(&self) -> String {
         let format = self.kind.format();
         let description = match (self.facts, self.kind.dtype()) {
@@ -371,11 +372,11 @@ fn next_id() -> u64 {
 }
 
 thread_local! {
-    /// The source line of all nodes made now, if set. Otherwise a node has the line that calls its constructor.
+    /// The source line of all new nodes, if it is set. Otherwise a node has the line that calls its constructor.
     static PLACE: Cell<Option<&'static Location<'static>>> = const { Cell::new(None) };
 }
 
-/// Returns the result of `make`. All nodes made by `make` have the source line that calls this function.
+/// Returns the result of `make`. All nodes that `make` constructs have the source line that calls this function.
 #[track_caller]
 pub(crate) fn placed<R>(make: impl FnOnce() -> R) -> R {
     let before = PLACE.replace(Some(Location::caller()));
@@ -389,8 +390,8 @@ fn input_of(number: usize) -> String {
     format!("%{number}")
 }
 
-/// Returns all nodes that some nodes need, themselves included, with inputs before results. The inputs of nodes that
-/// satisfy `is_enough` are skipped.
+/// Returns some nodes and all nodes that they need, with inputs before results. The inputs of nodes that satisfy
+/// `is_enough` are skipped.
 pub(super) fn reachable(of: &[Arc<Node>], is_enough: impl Fn(&Node) -> bool) -> Vec<Arc<Node>> {
     let mut seen = std::collections::BTreeMap::new();
     let mut left: Vec<Arc<Node>> = of.to_vec();

@@ -1,4 +1,4 @@
-//! The operators of Rust on lazy values. An array on the left of a tensor gives a tensor, as with the array on the right.
+//! The operators of Rust on lazy values. The result of an array and a tensor is a tensor, in either order.
 
 use std::borrow::Borrow;
 use std::ops as operators;
@@ -35,7 +35,7 @@ fn gradients_of_both<P: Pattern, T: Float + Numeric, D: Differentiable>() -> Ste
     })
 }
 
-/// Returns the implementation of an operation on an array and a tensor, or of the gradients of both.
+/// Returns the implementation of an operation on an array and a tensor, or of the gradients of both operands.
 pub(super) fn find_impl<P: Pattern, T: Float + Numeric + RealNumber>(
     call: &Call,
     inputs: &[Arc<Node>],
@@ -81,7 +81,7 @@ fn array_first<P: Pattern, T: Element, Z: Zip<T, T, Out = T> + Default>(
 /// Returns a value whose elements are all `number`, at the positions of the elements of `x`. `x` does not receive a
 /// gradient.
 ///
-/// If `is_sum`, the value is the sum of zeros and the number, which has a textual form.
+/// If `is_sum`, the value is the sum of zeros and the number. This sum has a textual form.
 #[track_caller]
 fn everywhere<X: Steps<Of<<X as Operand>::Elem> = X>>(x: &Lazy<X>, number: X::Elem, is_sum: bool) -> Lazy<X> {
     if is_sum {

@@ -13,7 +13,7 @@ use crate::base::shape::Shape;
 
 /// Returns a graph of a value on a device.
 ///
-/// Another engine copies the value to memory.
+/// An engine without access to the device copies the value to memory.
 #[track_caller]
 pub fn placed<V: Value>(shape: &Shape, value: Arc<dyn OnDevice>) -> Lazy<V> {
     let source = DeviceSource { shape: shape.clone(), value, kind: V::KIND, copy: OnceLock::new() };
@@ -25,7 +25,7 @@ struct DeviceSource {
     shape: Shape,
     value: Arc<dyn OnDevice>,
     kind: &'static dyn Kind,
-    /// The value in memory, after a part was read. Each part of a graph in chunks would copy it again.
+    /// The value in memory, after a part was read. Without this copy, each chunk would copy the value again.
     copy: OnceLock<ErasedValue>,
 }
 

@@ -25,7 +25,8 @@ pub(super) struct Step {
     /// The broadcast inputs. If the operation returns exactly the entries of the other inputs, the step has their
     /// pattern. This is known only during a run.
     sides: Vec<usize>,
-    /// The largest level of the inputs. An input that is not computed together with this step counts one level higher.
+    /// The largest level of the inputs. The level of an input that is not computed together with this step is increased
+    /// by 1.
     level: usize,
 }
 
@@ -95,8 +96,8 @@ impl Plan {
         !self.notes.is_empty()
     }
 
-    /// Runs the original graph after the rewritten graph returned `error`. Errors then name the requested step, and
-    /// positions in its entire operand.
+    /// Runs the original graph after the rewritten graph returned `error`. Errors of the original graph name the
+    /// requested step, and positions in its entire operand.
     pub(super) fn as_written(&self, written: &[Arc<Node>], feeds: Vec<Feed>, error: Error) -> Result<Vec<ErasedValue>> {
         if self.notes.is_empty() {
             return Err(error);
@@ -234,7 +235,7 @@ impl Plan {
         self.rest_of(outputs, slots, BTreeSet::new())
     }
 
-    /// Returns `rest`, if also the steps in `apart` have other entries than planned.
+    /// Returns [`rest`](Self::rest) for the case that the steps in `apart` also have other entries than planned.
     fn rest_of(
         &self,
         outputs: &[usize],

@@ -168,8 +168,8 @@ impl<T: Element, X: Steps<Elem = T>> Lazy<X> {
 impl<P: Pattern, T: Ring> LazyStored<P, T> {
     /// Returns the step [`Stored::matmul`](crate::Stored::matmul): products of only stored entries.
     ///
-    /// The right operand is a tensor, of which only stored entries are used, or an array, of which all elements are
-    /// used.
+    /// The right operand is a tensor or an array. Only the stored entries of a tensor are used, and all elements of an
+    /// array.
     ///
     /// ```
     /// use lacuna::CooTensor;
@@ -179,7 +179,7 @@ impl<P: Pattern, T: Ring> LazyStored<P, T> {
     /// let x = CooTensor::new([2, 2], vec![vec![0, 1], vec![1, 0]], vec![2.0, 3.0], 1.0)?;
     /// let w = arr2(&[[f64::NAN], [10.0]]).into_dyn();
     /// let y = x.lazy().stored().matmul(&Lazy::from(w.clone())).collect()?;
-    /// assert_eq!(y[[0, 0]], 20.0); // the gap beside NaN is no term
+    /// assert_eq!(y[[0, 0]], 20.0); // the unstored position at NaN does not contribute
     /// assert!(y[[1, 0]].is_nan());
     /// # Ok::<(), lacuna::Error>(())
     /// ```
@@ -258,7 +258,7 @@ where
     })
 }
 
-/// Returns [`by_semiring`], with the implementations that gradients use.
+/// Returns [`by_semiring`] together with the implementations that gradients use.
 fn with_family<X, Y, Q, S>() -> StepImpl
 where
     X: Steps<Product<Y>: Steps<Elem = X::Elem>>,

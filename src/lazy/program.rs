@@ -12,8 +12,8 @@ use crate::base::error::{Error, Result};
 
 /// The results that a program is compiled for.
 ///
-/// The results are one lazy value `&y`, an array `[a, b]`, a slice `&list[..]`, or a tuple of up to eight of these. An
-/// example of a tuple is `(&loss, gradients)`.
+/// The results are one lazy value `&y`, an array `[a, b]`, a slice `&list[..]`, or a tuple of up to eight such results.
+/// An example of a tuple is `(&loss, gradients)`.
 pub trait Outputs {
     /// The values of the results.
     type Values;
@@ -199,7 +199,7 @@ impl<V> Program<V> {
     }
 
     /// Puts the values on patterns that keep plans. If a pattern equals the pattern of the previous run, the plans of
-    /// that run are reused.
+    /// the previous run are reused.
     fn remember(&self, slots: &mut [Option<ErasedValue>]) {
         let mut before = self.before.lock().unwrap_or_else(PoisonError::into_inner);
         for (at, slot) in slots.iter_mut().enumerate() {
@@ -213,8 +213,8 @@ impl<V> Program<V> {
 
     /// Returns how often the runs on the current patterns have read coordinates.
     ///
-    /// Reads of the coordinates of inputs, and of plans made from them, are counted. A run on another
-    /// pattern starts the count of that input again. Zero means that no coordinates were read.
+    /// The count includes reads of the coordinates of inputs, and of plans that are made from them. If an input has
+    /// another pattern in a run, the count of this input starts again. Zero means that no coordinates were read.
     ///
     /// ```
     /// use lacuna::CooTensor;
@@ -236,8 +236,8 @@ impl<V> Program<V> {
 
     /// Returns the steps as text, one per line.
     ///
-    /// A line shows the inputs, the type and the shape of a step. If a step shares the pattern of an earlier step or
-    /// runs in a fused pass, the line shows this too.
+    /// A line shows the inputs, the type and the shape of a step. The line also shows whether the step shares the
+    /// pattern of an earlier step, and whether it runs in a fused pass.
     ///
     /// ```
     /// use lacuna::CooTensor;
@@ -260,8 +260,9 @@ impl<V> Program<V> {
 
     /// Runs the program, and returns the text of [`explain`](Program::explain) with costs.
     ///
-    /// Each step shows its time and the bytes of its result. A pass of several steps shows them at the last step. After
-    /// the steps, the text shows the largest number of bytes held at once, and the number of coordinate reads.
+    /// Each step shows its time and the bytes of its result. A pass of several steps shows the time and the bytes at
+    /// its last step. After the steps, the text shows the largest number of bytes in memory at the same time, and the
+    /// number of coordinate reads.
     ///
     /// If all plans exist, no coordinates are read. A second call with the same patterns therefore shows the cost of a
     /// later run.

@@ -21,7 +21,7 @@ pub struct Reader {
     kind: &'static dyn ByBytes,
 }
 
-/// Some entries: coordinates axis by axis, values as bytes, and hashes.
+/// A chunk of entries: coordinates axis by axis, values as bytes, and hashes.
 #[derive(Debug)]
 pub struct Rows {
     /// The coordinates, axis by axis.
@@ -66,7 +66,7 @@ impl Reader {
 
 /// A reduction of a tensor that is read, after elementwise steps.
 ///
-/// It is a streaming reduction or a median.
+/// The reduction is a streaming reduction or a median.
 pub struct Query {
     fold: Arc<Node>,
     kept: Vec<usize>,
@@ -89,7 +89,7 @@ pub struct Query {
 
 /// The result of a group.
 ///
-/// It has the coordinates on the kept axes, the number of entries, and the accumulator.
+/// The result has the coordinates on the kept axes, the number of entries, and the accumulator.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Found {
     /// The coordinates on the kept axes.
@@ -108,7 +108,8 @@ impl Query {
     ///
     /// # Errors
     ///
-    /// `Argument`: a step does not have exactly the entries that are read. Errors of the steps are also returned.
+    /// `Argument`: the entries of a step are not exactly the entries that are read. Errors of the steps are also
+    /// returned.
     pub fn new(plan: &Plan, fold: usize, steps: &[usize], read: usize, sides: &[(usize, ErasedValue)]) -> Result<Self> {
         let node = |at: usize| &plan.steps[at].node;
         let bytes =
@@ -234,8 +235,8 @@ impl Query {
     }
 }
 
-/// Runs the steps on no entries, which returns the fill after the steps. Rejects steps with other entries than the
-/// file.
+/// Runs the steps on no entries, which returns the fill after the steps. Rejects steps whose entries differ from the
+/// entries of the file.
 fn none_of(
     reader: &Reader,
     header: &ErasedValue,

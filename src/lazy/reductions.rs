@@ -30,8 +30,8 @@ pub(super) fn call_of(op: &'static ops::OpSpec, operands: &[Arg], options: &impl
     Call::of(op, operands.iter().cloned().chain(options.args()))
 }
 
-/// Returns the accumulator of a reduction, if its row has one; and, if `@` is given, if elements of that kind have a
-/// bound.
+/// Returns the accumulator of a reduction, if its row has an accumulator. With `@`, the elements of this kind must also
+/// satisfy the bound.
 macro_rules! accumulator {
     (@any Element $($row:tt)*) => { accumulator!($($row)*) };
     (@any Ring $($row:tt)*) => { accumulator!($($row)*) };
@@ -135,8 +135,8 @@ impl<T: Element, X: Steps<Elem = T>> Lazy<X> {
     ///
     /// Each element receives the upstream gradient of its group.
     ///
-    /// The result of [`any`](Lazy::any) is `bool`, and an upstream gradient is a float. So [`gradient`](Lazy::gradient) does
-    /// not compute this step.
+    /// The result of [`any`](Lazy::any) is `bool`, and an upstream gradient is a float. [`gradient`](Lazy::gradient)
+    /// therefore does not compute this step.
     ///
     /// ```
     /// use lacuna::{CooTensor, grad};

@@ -24,7 +24,7 @@ pub(super) struct Region {
     sides: Vec<(usize, Arc<Node>)>,
     /// The steps in order. Each step adds one value.
     steps: Vec<Member>,
-    /// The values that other units need, and their slots.
+    /// The values that other units of the plan need, and their slots.
     outputs: Vec<(usize, usize)>,
     /// The reduction that is the only user of the only output, and its slot.
     reduction: Option<(usize, Arc<Node>)>,
@@ -62,7 +62,7 @@ struct Setting {
 struct RegionInputs<'a> {
     pieces: Vec<Box<dyn Chunked + 'a>>,
     count: usize,
-    /// The pattern of the previous chunk, which most chunks share.
+    /// The pattern of the previous chunk. Most chunks have the same pattern.
     stencil: Mutex<Option<ErasedValue>>,
 }
 
@@ -145,7 +145,7 @@ impl Region {
         }
         let found = match setting.map(|setting| self.by_chunks(slots, &setting)) {
             Some(Ok(Some(found))) => found,
-            // A run on entire values reports the position of an element without a result.
+            // If an element does not have a result, a run on entire values reports its position.
             _ => {
                 let run_inputs = self.inputs.iter().chain(&self.sides).map(|(at, _)| slots[*at].clone()).collect();
                 let values = self.through(run_inputs, |step, found, inputs| {
@@ -200,8 +200,8 @@ impl Region {
 
     /// Returns the value of the reduction, computed from chunks of its operand.
     ///
-    /// Returns `None` if the reduction needs the entire operand, or if an element does not have a result. A run on the
-    /// entire operand then reports the position.
+    /// Returns `None` if the reduction needs the entire operand, or if an element does not have a result. In the second
+    /// case, a run on the entire operand reports the position.
     fn reduced(&self, node: &Node, slots: &[Option<ErasedValue>], setting: &Setting) -> Option<ErasedValue> {
         let run_inputs = self.run_inputs(slots, setting)?;
         let &[(value, _)] = &self.outputs[..] else { return None };

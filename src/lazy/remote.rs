@@ -32,7 +32,7 @@ pub struct QueryText {
     pub dtype: DType,
     /// The steps before the reduction, as a program.
     ///
-    /// Its inputs are the tensor that is read and the broadcast operands.
+    /// The inputs of the program are the tensor that is read and the broadcast operands.
     pub chain: Option<String>,
     /// The element type of each broadcast operand, and the fill of its chunks as bytes.
     pub sides: Vec<(DType, Vec<u8>)>,
@@ -121,7 +121,7 @@ impl Reader {
 
     /// Returns the element type of the files, and the checksum of all their facts.
     ///
-    /// The facts are those about the tensor. The tensor may be read as another type.
+    /// The facts are the facts about the tensor. The tensor may be read as another type.
     pub fn fingerprint(&self) -> Option<(DType, String)> {
         self.source().fingerprint()
     }
@@ -133,7 +133,7 @@ impl Reader {
 
     /// Returns a tensor of rank 1 with these values, given as bytes.
     ///
-    /// If `has_unstored`, one more position holds the fill.
+    /// If `has_unstored`, one additional unstored position has the fill.
     pub fn piece(&self, values: &[u8], has_unstored: bool) -> Result<ErasedValue> {
         self.kind().piece(&self.source().none()?, values, has_unstored)
     }
@@ -146,7 +146,7 @@ pub fn value_bytes<T: Element, I: Index>(x: &CooTensor<T, I>) -> Vec<u8> {
 
 /// Returns a COO tensor of rank 1 with these elements, given as bytes.
 ///
-/// If `has_unstored`, one more position holds the fill.
+/// If `has_unstored`, one additional unstored position has the fill.
 ///
 /// # Errors
 ///
@@ -188,7 +188,7 @@ impl Folding {
     fn reducer<T: Element>(&self, fill: T, rows: &[(&'static OpSpec, Option<Accumulator>)]) -> Option<Reducer> {
         let call = self.call()?;
         let (_, accumulator) = rows.iter().find(|(op, _)| call.op.is(op))?;
-        // Unstored positions of stored entries do not count.
+        // If the reduction uses only stored entries, unstored positions do not count.
         let implicit = [fill];
         accumulator.as_ref()?(&call, (!self.is_stored).then(|| bytes_of(&implicit)))
     }

@@ -1,4 +1,5 @@
-//! Rewrites of graphs before a run. Less is computed, or in fewer steps, and results stay bitwise identical.
+//! Rewrites of graphs before a run. A rewritten graph computes fewer elements or has fewer steps. Its results are
+//! bitwise identical.
 //!
 //! If a rewritten graph returns an error, the original graph runs instead and reports the error.
 
@@ -24,7 +25,7 @@ pub(super) struct Rewritten {
     pub(super) notes: Vec<String>,
 }
 
-/// The largest number of rounds. One rewrite may enable another.
+/// The largest number of rounds. One rewrite may enable another rewrite.
 const ROUNDS: usize = 8;
 
 /// Returns the rewritten graph of some results.
@@ -80,7 +81,7 @@ fn cuts(results: &[Arc<Node>], nodes: &[Arc<Node>], slices: &BTreeMap<u64, &Arc<
             needed_input = Needed::Part(node.id);
         }
         for input in &node.inputs {
-            // If lengths broadcast, the input needs another slice, which moves further in the next round.
+            // If lengths broadcast, the input needs another slice. The next round moves this slice further.
             let is_alike = input.shape == node.shape || needed_input == Needed::Part(node.id);
             let needed_input = if is_alike { needed_input } else { Needed::Whole };
             let of = needed.entry(input.id).or_insert(needed_input);
@@ -92,7 +93,8 @@ fn cuts(results: &[Arc<Node>], nodes: &[Arc<Node>], slices: &BTreeMap<u64, &Arc<
     cuts
 }
 
-/// Returns whether a slice selects only a chunk of the tensor that a node reads. A device slices a tensor that it holds.
+/// Returns whether a slice selects only a chunk of the tensor that a node reads. If the tensor is on a device, the
+/// device computes the slice.
 fn is_read_in_part(node: &Node, slice: Option<&Arc<Node>>) -> bool {
     match (&node.body, slice) {
         (Body::Source(source), Some(slice)) => source.placed().is_none() && scan::is_of_part(source.as_ref(), slice),
@@ -112,8 +114,8 @@ fn is_each(node: &Node) -> bool {
     !node.inputs.is_empty() && node.inputs.iter().all(is_alike) && !decides_by_all(node)
 }
 
-/// Returns whether a broadcasting step depends on whether an operand stores every position. A chunk of the operand does
-/// not show this.
+/// Returns whether the result of a broadcasting step depends on whether an operand stores every position. A chunk does
+/// not determine this for the entire operand.
 pub(super) fn decides_by_all(node: &Node) -> bool {
     let is_broadcast = || node.inputs.iter().any(|input| input.shape != node.shape);
     let is_product = |op: &'static OpSpec| [&op::mul, &op::mul_nonzero, &op::div].into_iter().any(|own| op.is(own));
@@ -256,9 +258,11 @@ fn uncast(node: &Node, x: &Arc<Node>) -> Option<(Arc<Node>, String)> {
     is_back.then(|| (Arc::clone(&x.inputs[0]), format!("{} and {} are removed", words(x), words(node))))
 }
 
-/// Returns whether a type holds all values of an integer type, so that a cast there and back keeps every value.
+/// Returns whether all values of an integer type fit in another type, so that a cast to this type and back keeps every
+/// value.
 fn holds(wide: DType, narrow: DType) -> bool {
-    // The bits of the magnitude, and whether the type is signed. Floats count the bits that hold every integer.
+    // The bits of the magnitude, and whether the type is signed. For floats, the number of bits for which all integers
+    // are exact.
     let of = |dtype| {
         Some(match dtype {
             DType::Bool => (1, false),
@@ -306,7 +310,8 @@ fn folded(node: &Node, x: &Arc<Node>) -> Option<(Arc<Node>, String)> {
     let is_one = |op: &'static OpSpec| op.is(&op::any) || op.is(&op::all);
     let (outer_call, work) = (node.call().filter(|call| is_one(call.op))?, x.work().filter(|_| !x.is_kept())?);
     let (outer, inner, of) = (outer_call.axes(), work.call.axes(), x.inputs.first()?);
-    // Both must reduce all elements, or both only stored entries. The stored entries of result and operand differ.
+    // The two steps must both reduce all elements, or both reduce only stored entries. The stored entries of result and
+    // operand differ.
     let is_alike = outer_call.op == work.call.op && outer_call.is_stored() == work.call.is_stored();
     if !is_alike || outer.keeps_dims() != inner.keeps_dims() || outer.labels().or(inner.labels()).is_some() {
         return None;

@@ -1,4 +1,4 @@
-//! Slices of tensors that are read: only the needed ranges are read.
+//! Slices of tensors from files: only the needed ranges are read.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -105,7 +105,7 @@ impl Source for SourceBox {
     fn bytes(&self) -> u64 {
         let Some(span) = self.ranges.first() else { return self.of.bytes() };
         let one = Bins::new(span.clone(), 1);
-        // A source that cannot be read reports its error when it is read.
+        // If the source cannot be read, the later read returns the error.
         self.of.weights_in(&self.ranges, 0, &one).map_or_else(|_| self.of.bytes(), |bytes| bytes.iter().sum())
     }
 

@@ -55,7 +55,7 @@ impl<P: Pattern, T: Element> Lazy<Tensor<P, T>> {
     #[track_caller]
     pub fn filter_entries(&self, test: impl Fn(&[usize], T) -> bool + Send + Sync + 'static) -> Self {
         let ops = [&op::filter_entries, &op::filter_entries_backward];
-        // The test reads coordinates, which a chunk of entries does not have.
+        // The test reads coordinates, but chunks of entries do not have coordinates.
         self.passed(ops, test, |x, test| x.filter_entries(test), |x, g, test| ops::filter_entries_backward(x, g, test))
     }
 
@@ -243,7 +243,7 @@ fn compared<X: Steps<Elem: Magnitude>>() -> StepImpl {
 impl<T: Magnitude, X: Steps<Elem = T>> Lazy<X> {
     /// Returns the step [`allclose`](crate::allclose()): a tensor of rank 0.
     ///
-    /// Its [`item`](CooTensor::item) is true if all elements of both operands are close.
+    /// The [`item`](CooTensor::item) of the result is true if all elements of the two operands are close.
     #[track_caller]
     pub fn allclose(&self, other: &Self, tolerance: impl Into<Tolerance>) -> Lazy<CooTensor<bool>> {
         let call = close([Arg::Input(0), Arg::Input(1)], tolerance.into());

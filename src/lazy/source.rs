@@ -31,7 +31,7 @@ pub(crate) trait Source: Send + Sync {
     /// Returns the bytes that the entire tensor takes in memory.
     fn bytes(&self) -> u64;
 
-    /// Returns an estimate of [`bytes`](Self::bytes) without reading anything.
+    /// Returns an estimate of [`bytes`](Self::bytes) without reading the tensor.
     fn about(&self) -> u64 {
         self.bytes()
     }
@@ -97,7 +97,7 @@ pub(crate) trait Source: Send + Sync {
 
 /// A value on a device.
 pub trait OnDevice: Any + Send + Sync {
-    /// Returns the place as text.
+    /// Returns the location of the value as text.
     fn description(&self) -> String;
 
     /// Returns the bytes of the value.
@@ -168,8 +168,8 @@ impl Bins {
         start..self.span.end.min(start.saturating_add(self.width))
     }
 
-    /// Adds the weight of some positions to the one or two bins that hold these positions. There must be at most as
-    /// many positions as in a bin.
+    /// Adds the weight of some positions to the one or two bins that contain these positions. The number of positions
+    /// must not exceed the number of positions per bin.
     pub(crate) fn add(&self, weights: &mut [u64], positions: Range<usize>, weight: u64) {
         let Some(first) = self.of(positions.start) else { return };
         let end = self.range(first).end;
@@ -179,10 +179,11 @@ impl Bins {
         }
     }
 
-    /// Returns consecutive ranges of bins. The bins of a range weigh at most `max_bins` together, or the range has one bin.
+    /// Returns consecutive ranges of bins. The total weight of the bins of a range is at most `max_bins`, except for a
+    /// range of one bin.
     ///
-    /// The first range is smaller, like the first range of a walk, which does not know the size of a result yet. A walk
-    /// therefore mostly reads these same ranges.
+    /// The first range is smaller, like the first chunk of a traversal, which does not know the size of results yet. A
+    /// traversal therefore usually reads the same ranges.
     #[cfg(feature = "parquet")]
     pub(crate) fn ranges(&self, weights: &[u64], max_bins: u64) -> Vec<Range<usize>> {
         let (mut ranges, mut weight) = (Vec::<Range<usize>>::new(), 0_u64);
@@ -306,7 +307,7 @@ impl<P: Pattern, T: Element> ByRanges for TensorRanges<P, T> {
     }
 }
 
-/// Returns the pattern of the first entry in this shape, or the empty pattern without entries.
+/// Returns the pattern of the first entry in this shape, or an empty pattern for a pattern without entries.
 fn first_of(pattern: &AnyPattern, shape: &Shape) -> Result<AnyPattern> {
     let (first, mut coords) = (pattern.coords_of(0), CoordLists::new(pattern.shape().rank(), pattern.width()));
     first.iter().try_for_each(|at| coords.push_all(at))?;
@@ -321,7 +322,7 @@ fn offset_bytes(format: Format, shape: &Shape) -> u128 {
     if format == Format::Csr { lanes().saturating_mul(size_of::<usize>() as u128) } else { 0 }
 }
 
-/// Returns the fill of chunks of one tensor. A chunk that stores every position does not know the fill.
+/// Returns the fill of chunks of one tensor. A chunk that stores every position does not determine the fill.
 fn common_fill<T: Element>(parts: &[SparseRef<'_, T>]) -> Option<T> {
     parts.iter().find(|part| has_unstored(part)).map(SparseRef::fill)
 }

@@ -89,7 +89,7 @@ pub(super) fn step_as(name: &'static str, call: Call, inputs: Vec<Arc<Node>>, st
     let shapes = inputs.iter().map(|input| input.shape.as_ref()).collect::<Option<Vec<_>>>();
     let shape = match (rejection, &shapes) {
         (Some(error), _) => Err(error),
-        // The arguments of an expression are values.
+        // The arguments of a call in an expression are values.
         (None, Some(shapes)) if shapes.is_empty() && step_impl.kind.is_dynamic() => Ok(None),
         (None, Some(shapes)) => lengths::of_call(&call, shapes),
         (None, None) => Ok(None),
@@ -121,7 +121,7 @@ impl Work {
         }
     }
 
-    /// Returns the node of a step. If the shape is an error, the node carries the error.
+    /// Returns the node of a step. If `shape` is an error, the node carries this error.
     #[track_caller]
     pub(super) fn node(
         self,
@@ -139,7 +139,7 @@ impl Work {
     }
 }
 
-/// Returns whether the operand of a reduction may arrive in chunks, as far as known.
+/// Returns whether the operand of a reduction is known to support chunks.
 pub(super) fn takes_chunks(call: &Call, operand: Option<&Shape>) -> bool {
     let axes = call.axes();
     let takes_chunks = |shape| Reduction::new(shape, &axes).is_ok_and(|reduction| reduction.takes_chunks());
@@ -226,7 +226,7 @@ const FEW: usize = 16;
 
 /// A tensor or an array, which have elementwise operations and reductions.
 ///
-/// The trait also covers shape manipulation. It is part of the sealed [`Value`].
+/// Shape manipulation is also available for these values. The trait is part of the sealed [`Value`].
 pub trait Steps: Value + Operand {
     /// A value of the same form with another element type.
     type Of<U: Element>: Steps<Elem = U, Of<U> = Self::Of<U>>;
@@ -306,18 +306,19 @@ impl<T: Element> Steps for ArrayD<T> {
     }
 }
 
-/// Returns the operand of a step: all positions of a value, or its stored entries if the call names them.
+/// Returns the operand of a step: all positions of a value, or its stored entries if the call reads only stored
+/// entries.
 pub(super) fn operand<'a, X: Steps>(node: &Node, input: &'a ErasedValue) -> ErasedOperand<'a, X::Elem> {
     viewed(node.args(), downcast::<X>(input))
 }
 
-/// Returns all positions of a value, or its stored entries if the call names them.
+/// Returns all positions of a value, or its stored entries if the call reads only stored entries.
 pub(super) fn viewed<'a, X: Steps>(call: &Call, x: &'a X) -> ErasedOperand<'a, X::Elem> {
     if call.is_stored() { x.stored_operand() } else { x.erased() }
 }
 
-/// Returns a value like `x` with one number at all elements. A gradient of both then reads only the elements of `x`. A
-/// broadcast number would be at every position.
+/// Returns a value like `x` with one number at all elements. The gradient of an operation on both values then reads
+/// only the elements of `x`. A broadcast number would be at every position.
 pub(super) fn constant<X: Steps>(x: &X, number: X::Elem) -> Result<X::Of<X::Elem>> {
     found::<X, _>(ops::apply(&x.erased(), &Each::quick("constant", move |_| Some(number))))
 }

@@ -30,7 +30,7 @@ impl<V: Value, E: Engine> On<V, E> {
         };
         let plan = Plan::rewritten(written)?;
         match run(&plan) {
-            // The original graph reports the error, unless a chunk was already passed.
+            // If no chunk was passed yet, the original graph runs and reports the error.
             Err(error) if plan.is_rewritten() && is_of_a_step(&error) && !is_taken.get() => run(&Plan::new(written)?),
             done => done,
         }

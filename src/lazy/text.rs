@@ -14,19 +14,19 @@ pub(super) fn bracketed(items: impl Iterator<Item = String>) -> String {
     format!("[{}]", items.collect::<Vec<_>>().join(", "))
 }
 
-/// Returns the textual form of a list of items, if each of them has one.
+/// Returns the textual form of a list of items, if each item has a textual form.
 pub(super) fn text_of_items(items: impl Iterator<Item = Option<String>>) -> Option<String> {
     Some(bracketed(items.collect::<Option<Vec<_>>>()?.into_iter()))
 }
 
-/// Returns the textual form of elements, if there is one and they are not too many.
+/// Returns the textual form of elements, if there is one and there are not too many elements.
 pub(super) fn text_of_list<T: Element>(elements: &[T]) -> Option<String> {
     if elements.len() <= WRITTEN { text_of_items(elements.iter().map(ToText::to_text)) } else { None }
 }
 
 /// An argument that may have a textual form.
 pub(super) trait ToText {
-    /// Returns the textual form; `None` if no text is read back bitwise identical.
+    /// Returns the textual form; `None` if no text is read back as bitwise identical data.
     fn to_text(&self) -> Option<String>;
 }
 
@@ -90,7 +90,7 @@ fn text_of_slice(slice: &SliceInfoElem) -> Option<String> {
 }
 
 /// Returns axes as the arguments `name`, `keep_dims` and `by`, or `None` if they do not have a textual form. If `name`
-/// is not empty, all axes are written as no argument.
+/// is not empty and all axes are reduced, the argument is omitted.
 pub(super) fn text_of_axes(axes: &Axes, name: &str) -> Option<Vec<String>> {
     let named = |text: String| if name.is_empty() { text } else { format!("{name}={text}") };
     let mut to_text = Vec::new();

@@ -363,7 +363,7 @@ struct BroadcastLookup<'a, T> {
 }
 
 impl<'a, T: Element> BroadcastLookup<'a, T> {
-    /// Returns `None` if either tensor is a chunk of another tensor. Such tensors are combined by the patterns of the
+    /// Returns `None` if either tensor is a chunk of another tensor. Chunks must be combined by the patterns of the
     /// entire tensors.
     fn new(y: SparseRef<'a, T>, at: &'a AnyPattern, fill: T) -> Result<Option<Self>> {
         if at.part_of().or(y.pattern().part_of()).is_some() {
@@ -416,8 +416,8 @@ pub(super) fn piece<T: Element>(
     Ok(Tensor::from_shared(pattern, x.shared_values().slice(entries), x.fill()))
 }
 
-/// Returns the pattern of a chunk of `count` entries, in the format and index type of `like`. If `stencil` fits, it is
-/// reused.
+/// Returns the pattern of a chunk of `count` entries, in the format and index type of `like`. If `stencil` has the same
+/// number of entries, it is reused.
 fn on_stencil(
     like: &AnyPattern,
     count: usize,

@@ -128,7 +128,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Returns the axis of a call that takes one, among `rank` axes.
+    /// Returns the axis argument of a call, among `rank` axes.
     pub fn axis(self, rank: usize) -> Option<usize> {
         normalize_axis(self.step.node.work()?.call.integer("axis")?, rank).ok()
     }
@@ -144,7 +144,7 @@ impl<'a> View<'a> {
             .map(|moves| moves.with_shapes().collect())
     }
 
-    /// Returns which result the step reads, of an input with several results.
+    /// Returns the index of the result that the step reads from an input with several results.
     pub fn part(self) -> Option<usize> {
         if let Body::Part(number) = self.step.node.body { Some(number) } else { None }
     }

@@ -27,7 +27,7 @@ impl<V> Program<V> {
     ///
     /// - `Lazy`: a step does not have a textual form, or two inputs have one name. The error names the source line of
     ///   the step. A closure of [`custom`](super::Lazy::custom), a semiring of functions and a list of more than 1000
-    ///   items do not have a textual form. Neither does a NaN with other bits than `nan`.
+    ///   items do not have a textual form. A NaN whose bits differ from `nan` also does not have a textual form.
     /// - `Argument`: the text is longer than 1 MiB, which is the limit for reading.
     ///
     /// # Examples

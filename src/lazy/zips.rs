@@ -20,7 +20,7 @@ use crate::tensor::Tensor;
 
 /// The right operand of a binary operation on a lazy value.
 ///
-/// The right operand of a lazy tensor is one of:
+/// The right operand of a lazy tensor is one of these values:
 ///
 /// - a lazy tensor of the same format and element type, `y` or `&y`;
 /// - a tensor of the same format and element type, `&y`;
@@ -136,8 +136,8 @@ fn side<'a, X: Steps>(node: &Node, input: &'a ErasedValue) -> ErasedOperand<'a, 
     }
 }
 
-/// Returns the gradients of both operands of an operation. A number is an operand at the positions of the other one.
-/// `X` is the type of the upstream gradient.
+/// Returns the gradients of both operands of an operation. A number is treated as an operand at the positions of the
+/// other operand. `X` is the type of the upstream gradient.
 pub(super) fn both_gradients<X, D>(node: &Node, inputs: &[ErasedValue]) -> Result<Both<X::Elem>>
 where
     X: Steps<Elem: Float + Numeric>,

@@ -195,7 +195,7 @@ impl<'a> OutputIndices<'a> {
 
 #[cfg(all(feature = "eval", not(test)))]
 impl OutputIndices<'_> {
-    /// [`feed`](Self::give) for a chunk of an array, whose values are in row-major order.
+    /// [`feed`](Self::feed) for a chunk of an array, whose values are in row-major order.
     pub(crate) fn feed_all<T>(&mut self, lengths: &[usize], values: &[T], take: &mut FeedOutputs<'_, T>) {
         if self.done.is_ok() {
             self.done = self.number_all(lengths, values.len());

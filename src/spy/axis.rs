@@ -1,6 +1,6 @@
 //! The division of an axis into cells, and the size of a cell in a drawing.
 
-/// The space of a canvas for an axis. The unit is that of the canvas: a pixel, or a dot of braille.
+/// The space of a canvas for an axis. The unit depends on the canvas: a pixel, or a braille dot.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Space {
     /// The number of units.
@@ -67,7 +67,7 @@ impl Axis {
 /// The ratio of lengths above which axes have different scales: with one scale, the picture would be too narrow.
 const SLIVER: usize = 5;
 
-/// Returns the smallest number of positions per cell for which the cells fit the space.
+/// Returns the smallest number of positions per cell for which the cells fit in the space.
 fn per_cell(length: usize, space: &Space) -> usize {
     length.div_ceil(space.cells.max(1)).max(1)
 }
@@ -77,8 +77,8 @@ fn unit(length: usize, per_cell: usize, space: &Space) -> usize {
     (space.units / length.div_ceil(per_cell).max(1)).clamp(1, space.unit.max(1))
 }
 
-/// Returns the scales of axes in their spaces: one scale for all if their lengths are comparable, otherwise one scale
-/// each.
+/// Returns the scales of axes in their spaces. If their lengths are comparable, all axes have one scale; otherwise each
+/// axis has its own scale.
 pub(super) fn fit(axes: &[(usize, Space)]) -> Vec<Scale> {
     let lengths = || axes.iter().map(|(length, _)| *length).filter(|&length| length > 0);
     let (shortest, longest) = (lengths().min().unwrap_or(0), lengths().max().unwrap_or(0));

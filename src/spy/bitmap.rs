@@ -77,7 +77,7 @@ impl Bitmap {
         }
     }
 
-    /// Writes a line of text; a character that the font lacks is drawn as the replacement character.
+    /// Writes a line of text; a character that is not in the font is drawn as the replacement character.
     fn write(&mut self, text: &Text) {
         let weight = if text.bold { FontWeight::Bold } else { FontWeight::Regular };
         let before = text.text.chars().count() * CHARACTER;
@@ -123,7 +123,7 @@ impl Bitmap {
     }
 }
 
-/// The metrics of the font and of the layout agree.
+/// Checks that the font and the layout have the same line height.
 const _: () = assert!(LINE == RasterHeight::Size20.val());
 const _: () = assert!(CHARACTER == get_raster_width(FontWeight::Bold, RasterHeight::Size20));
 

@@ -100,8 +100,8 @@ impl Canvas {
         }
     }
 
-    /// Returns the line of column indices, each centered above its tick as far as the panel allows. The last index is
-    /// written first, so that it has priority over the index before it.
+    /// Returns the line of column indices, each centered above its tick, or as close to the center as the panel allows.
+    /// The last index is written first, so that it has priority over the index before it.
     fn indices(&self, ticks: &[Tick], start: usize) -> String {
         let mut line = vec![' '; self.width.max(start + 1)];
         for Tick { at, label } in ticks.iter().rev() {

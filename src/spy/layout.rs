@@ -9,7 +9,7 @@ use super::ticks::{Tick, short, ticks};
 /// The default width of a picture in pixels, and the part of it outside the panels.
 pub(super) const USUAL: usize = 700;
 const SIDES: usize = 52;
-/// The white around everything.
+/// The white margin around the picture.
 const MARGIN: usize = 16;
 /// The length of a tick, including the white next to it.
 const TICK: usize = 8;
@@ -47,7 +47,7 @@ impl PictureWidth {
         (usual * self.across / (USUAL - SIDES)).max(1)
     }
 
-    /// Returns the number of characters that fit a line across the picture.
+    /// Returns the number of characters that fit in a line across the picture.
     pub(super) fn characters(self) -> usize {
         self.scaled(WIDEST_LINE)
     }

@@ -2,15 +2,15 @@
 //!
 //! A matrix is shown as it is written, with rows downward; a tensor of rank 1 is a strip. A tensor of higher rank has
 //! one panel per pair of axes. The panel of axes 0 and 2 counts the entries with each pair of coordinates on these
-//! axes, for any other coordinates. If there is not enough space for all axes, only the longest are shown, and the
-//! picture names them.
+//! axes, for any other coordinates. If there is not enough space for all axes, only the longest axes are shown, and the
+//! picture names these axes.
 //!
 //! Each cell of a picture covers the same number of positions. If a cell covers several positions, or if panels overlay
 //! several entries, an image has shades for the number of entries, and a legend. Text has dots in each cell with an
-//! entry. If this would fill more than half of the dots, only the fuller half of the cells has dots.
+//! entry. If more than half of the dots would be set, only the fuller half of the cells has dots.
 //!
-//! Pictures show stored entries, including stored zeros. They do not need the dense form: one pass over the pattern
-//! takes O(nnz · panels + cells), for axes of any length.
+//! Pictures show stored entries, including stored zeros. A picture does not need the dense form: one pass over the
+//! pattern takes O(nnz · panels + cells), for axes of any length.
 //!
 //! # Examples
 //!
@@ -94,7 +94,8 @@ impl<'a, P: Pattern> Spy<'a, P> {
     ///
     /// A character has two dots across and four dots down. If there is space, a position covers 2, 4 or 8 dots in each
     /// direction. Otherwise a dot covers several positions, and the caption states their number. If more than half of
-    /// the dots have an entry, only the fuller half is drawn, and the caption states how full they are.
+    /// the dots have an entry, only the fuller half of the cells is drawn, and the caption states the density of these
+    /// cells.
     ///
     /// # Examples
     ///
@@ -123,7 +124,7 @@ impl<'a, P: Pattern> Spy<'a, P> {
 
     /// Returns the picture as SVG, with exact counts in the legend.
     ///
-    /// It is about 700 pixels wide, unless [`sized`](Spy::sized) sets another width.
+    /// The picture is about 700 pixels wide, unless [`sized`](Spy::sized) sets another width.
     ///
     /// # Examples
     ///

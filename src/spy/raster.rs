@@ -50,7 +50,7 @@ pub(super) fn count(pattern: &AnyPattern, axes: &[Axis]) -> Vec<Raster> {
     rasters
 }
 
-/// Keeps only the fuller half of the cells if more than half of the cells hold an entry. Returns the smallest stored
+/// If more than half of the cells have an entry, keeps only the fuller half of the cells. Returns the smallest stored
 /// fraction of a kept cell; `None` if no cell was removed. `size` is the number of all positions.
 pub(super) fn thin(rasters: &mut [Raster], axes: &[Axis], size: f64) -> Option<f64> {
     let shares: Vec<Vec<f64>> =
@@ -59,7 +59,8 @@ pub(super) fn thin(rasters: &mut [Raster], axes: &[Axis], size: f64) -> Option<f
     held.sort_unstable_by(|a, b| b.total_cmp(a));
     let half = shares.iter().map(Vec::len).sum::<usize>() / 2;
     let middle = *held.get(half)?;
-    // Cells as full as the middle cell are kept or removed together, whichever is closer to the half.
+    // Cells with the same density as the middle cell are either all kept or all removed, whichever is closer to half of
+    // the cells.
     let (above, with) = (held.partition_point(|&s| s > middle), held.partition_point(|&s| s >= middle));
     let min = if above > 0 && half - above < with - half { held[above - 1] } else { middle };
     for (raster, shares) in rasters.iter_mut().zip(&shares) {

@@ -37,8 +37,8 @@ pub(super) enum Anchor {
     End,
 }
 
-/// A line of text. Its point is on its upper edge. The point of a text that is turned to read upward is on its left
-/// edge, halfway.
+/// A line of text. Its point is on its upper edge. If a text is rotated to read upward, its point is in the middle of
+/// its left edge.
 #[derive(Debug, Clone)]
 pub(super) struct Text {
     pub(super) x: usize,

@@ -25,7 +25,7 @@ pub(super) struct Classes {
 }
 
 impl Classes {
-    /// Returns the classes of the nonzero counts; `None` without nonzero counts.
+    /// Returns the classes of the nonzero counts; `None` if all counts are zero.
     pub(super) fn of(rasters: &[Raster]) -> Option<Self> {
         let counts = || rasters.iter().flat_map(|raster| &raster.counts).copied().filter(|&count| count > 0);
         Some(Classes::between(counts().min()?, counts().max()?))
@@ -41,7 +41,7 @@ impl Classes {
         Classes { starts, max }
     }
 
-    /// Returns whether each class holds a single count.
+    /// Returns whether each class has a single count.
     pub(super) fn are_single(&self) -> bool {
         self.max - self.starts[0] < self.starts.len() as u64
     }

@@ -14,7 +14,8 @@ pub(super) struct Tick {
     pub(super) label: String,
 }
 
-/// Formats a number, shortened if two decimals lose nothing: `1500000` is `1.5M`, `1500001` is not shortened.
+/// Formats a number. The number is shortened if two decimals are exact: `1500000` becomes `1.5M`, and `1500001` is not
+/// shortened.
 pub(super) fn short(number: u64) -> String {
     const SUFFIXES: [char; 6] = ['k', 'M', 'G', 'T', 'P', 'E'];
     let Some(step) = (0..SUFFIXES.len()).rev().find(|&step| number >= 1000u64.pow(step as u32 + 1)) else {
@@ -29,7 +30,7 @@ pub(super) fn short(number: u64) -> String {
     format!("{}{}{}", number / unit, decimals.trim_end_matches('0').trim_end_matches('.'), SUFFIXES[step])
 }
 
-/// Returns 1, 2, 5, 10, 20, 50 … as long as the numbers fit `u64`.
+/// Returns 1, 2, 5, 10, 20, 50 … as long as the numbers fit in `u64`.
 pub(super) fn round_numbers() -> impl Iterator<Item = u64> {
     let decades = std::iter::successors(Some(1u64), |decade| decade.checked_mul(10));
     decades.flat_map(|decade| [1, 2, 5].into_iter().filter_map(move |digit| decade.checked_mul(digit)))

@@ -211,7 +211,7 @@ impl<T: Element, I: Index> Triplets<T, I> {
 
     /// Constructs triplets from `(coordinates, value)`, with the smallest possible shape.
     ///
-    /// The length of each axis is its largest coordinate plus 1, or 0 if there are no triplets.
+    /// The length of each axis is its largest coordinate plus 1, or 0 without triplets.
     ///
     /// `collect` does the same, but panics instead of returning an error.
     ///

@@ -22,7 +22,7 @@ use crate::tensor::erased::Erased;
 /// use lacuna::io::CsvColumns;
 ///
 /// let ratings = CsvColumns::new(["user", "film"]).value("stars");
-/// let visits = CsvColumns::new(["day", "page"]).delimiter(b'\t'); // each record counts 1
+/// let visits = CsvColumns::new(["day", "page"]).delimiter(b'\t'); // each record has the value 1
 /// # drop((ratings, visits));
 /// ```
 #[must_use]
@@ -135,7 +135,7 @@ impl<T: Element, I: Index> Labelled<T, I> {
     /// `labels` has all labels of the axis, in any order, and may have more. Positions with a new label have the value
     /// of the fill.
     ///
-    /// Each file numbers its labels independently. So give two tables the same labels before you concatenate or compare
+    /// Each file numbers its labels independently, so give two tables the same labels before you concatenate or compare
     /// them. If the labels are sorted, a range of labels is a slice.
     ///
     /// # Errors
@@ -153,7 +153,7 @@ impl<T: Element, I: Index> Labelled<T, I> {
     ///     read_csv_from(text.as_bytes(), &CsvColumns::new(["city", "day"]).value("n"), &ReadOptions::default())
     /// };
     /// let monday = read("city,day,n\nRoma,1,5\nOslo,1,7\n")?;
-    /// let tuesday = read("city,day,n\nBern,2,3\nRoma,2,4\n")?; // Roma is 0 there, and 1 here
+    /// let tuesday = read("city,day,n\nBern,2,3\nRoma,2,4\n")?; // Roma has index 0 in `monday`, and 1 in `tuesday`
     ///
     /// let mut cities: Vec<_> = monday.labels[0].iter().chain(tuesday.labels[0].iter()).collect();
     /// cities.sort();
@@ -168,7 +168,7 @@ impl<T: Element, I: Index> Labelled<T, I> {
         let at = self.axis(axis)?;
         let gap = self.tensor.shape()[at];
         let from = numbers_with_gaps(&self.labels[at], at, labels, gap)?;
-        // An extra position after the last holds the fill for new labels.
+        // An additional last position has the fill, for new labels.
         let mut widths = vec![(0, 0); self.tensor.rank()];
         widths[at] = (0, 1);
         Ok(self.with_axis(at, self.tensor.pad(widths)?.take_axis(from, at)?, labels.clone()))
@@ -205,8 +205,8 @@ impl<T: Element, I: Index> Labelled<T, I> {
     /// Returns the part of the table between two labels of an axis.
     ///
     /// The order of the labels is the order in which they were read, or the order of
-    /// [`with_labels`](Labelled::with_labels). `"a"..="c"` includes the last label, `"a".."c"` does not. An open end of
-    /// the range is the first or the last label.
+    /// [`with_labels`](Labelled::with_labels). `"a"..="c"` includes the last label, `"a".."c"` does not. If the range
+    /// does not have a start or an end, it begins at the first or ends at the last label.
     ///
     /// # Errors
     ///

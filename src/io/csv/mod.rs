@@ -1,4 +1,4 @@
-//! Tables as text, `.csv`: a record per entry, with a column of labels per axis and a column of values.
+//! Tables as text, `.csv`: one record per entry, one column of labels per axis, and one column of values.
 
 mod labelled;
 mod read;

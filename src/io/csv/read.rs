@@ -31,9 +31,9 @@ const BETWEEN_LOOKS: usize = 1 << 10;
 ///
 /// Each record is an entry, at the indices of its labels.
 ///
-/// The first record names the columns. A label that is new gets the next index of its axis, so the same file always
-/// results in the same indices. [`Labels`] converts between labels and indices. Fields may be quoted as in RFC 4180; a
-/// quoted field may contain delimiters and line ends. A file that is compressed with gzip is inflated.
+/// The first record names the columns. A new label gets the next index of its axis, so the same file always results in
+/// the same indices. [`Labels`] converts between labels and indices. Fields may be quoted as in RFC 4180; a quoted
+/// field may contain delimiters and line ends. A file that is compressed with gzip is inflated.
 ///
 /// The options `duplicates`, `fill`, `shape`, `max_memory` and `progress` apply. An axis of `shape` may be longer than
 /// the number of its labels. Records at the same position are summed, unless `duplicates` sets another rule.
@@ -45,7 +45,7 @@ const BETWEEN_LOOKS: usize = 1 << 10;
 ///   than the first one; a label is not UTF-8; a value is not of type `T`; there are more labels than the shape allows;
 ///   a record is longer than a megabyte; a quote is never closed; text follows a closing quote; or two records have the
 ///   same position under [`Duplicates::Error`](crate::Duplicates::Error);
-/// - `AxisTooLong`: an axis has more labels than fit `I`;
+/// - `AxisTooLong`: an axis has too many labels for `I`;
 /// - `TooLarge`: the tensor and its labels take more memory than [`ReadOptions::max_memory`] allows;
 /// - the errors of [`Triplets::coalesce`](crate::Triplets::coalesce), such as `OutOfMemory`.
 ///
@@ -219,7 +219,7 @@ impl<'a, T: FileElement> TableEntries<'a, T> {
                 quote_bytes(label.as_bytes())
             ))),
             Some(_) => Ok(number),
-            // An existing label passed this check when it was new.
+            // An existing label passed the check when it was added.
             None => (self.index.check)(&Shape::from([number + 1])).map(|()| number),
         }
     }
@@ -247,7 +247,7 @@ impl<'a, T: FileElement> TableEntries<'a, T> {
     }
 }
 
-/// Parses a value; an error is a message.
+/// Parses a value. The error is a message.
 fn parse<T: FileElement>(text: &[u8]) -> std::result::Result<T, String> {
     T::parse_bytes(text.trim_ascii())
         .ok_or_else(|| format!("`{}` is not a value of type {}", quote_bytes(text), T::DTYPE))
@@ -393,7 +393,7 @@ enum RecordState {
     Closed,
 }
 
-/// The quotes of a record. The parser of fields accepts any quotes, so they are checked here.
+/// The state of the quotes of a record. The parser of fields accepts any quotes, so the quotes are checked here.
 #[derive(Debug)]
 struct Quotes {
     delimiter: u8,
@@ -437,8 +437,8 @@ impl Quotes {
     }
 }
 
-/// Returns the error for text after the closing quote of a field. The message shows one byte, because the buffer may
-/// end there.
+/// Returns the error for text after the closing quote of a field. The message shows only one byte, because the buffer
+/// may end after this byte.
 #[cold]
 fn after_quote(byte: u8, line: u64) -> Error {
     let found = quote(&[byte]);

@@ -22,8 +22,8 @@ use crate::tensor::erased::SparseRef;
 /// Each entry is a record with its labels and its value, in the named columns. If the extension is followed by `.gz`,
 /// the file is compressed with gzip. The file appears only if writing succeeds.
 ///
-/// [`read_csv`](crate::io::read_csv) reads the same elements at the same labels. It numbers the labels anew, in the
-/// order of their first use; labels without entries are lost.
+/// [`read_csv`](crate::io::read_csv) reads the same elements at the same labels. `read_csv` numbers the labels again,
+/// in the order of their first use. Labels without entries are lost.
 ///
 /// # Errors
 ///
@@ -33,7 +33,7 @@ use crate::tensor::erased::SparseRef;
 /// - `NotRepresentable`: the fill is not zero; a value is not 1, but `columns` does not name a column of values; a
 ///   record is longer than a megabyte.
 ///
-/// An error leaves no new file, and leaves an existing file unchanged.
+/// After an error, no new file exists, and an existing file is unchanged.
 ///
 /// # Examples
 ///
@@ -67,7 +67,7 @@ pub fn write_csv<T: FileElement, I: Index>(
 ///
 /// # Errors
 ///
-/// The errors of [`write_csv`]. The bytes that were written before the error remain.
+/// The errors of [`write_csv`]. The stream keeps the bytes that were written before the error.
 pub fn write_csv_to<T: FileElement, I: Index>(
     writer: impl Write,
     table: &Labelled<T, I>,
@@ -78,7 +78,7 @@ pub fn write_csv_to<T: FileElement, I: Index>(
     check(table, columns)?;
     let mut target = Watched::new(writer, &options.progress);
     let written = write_watched(&mut target, table, columns, options);
-    // The first of several errors is reported: the others follow from it.
+    // If there are several errors, the first error is reported, because it causes the later errors.
     target.failure().map_or(written, Err)
 }
 
@@ -109,7 +109,7 @@ fn rejection(why: String) -> Error {
     Error::Argument { operation: "write_csv", why }
 }
 
-/// Rejects tables that a reader would read as other tables.
+/// Rejects a table that a reader would read as a different table.
 fn check<T: FileElement>(table: &LabelledTable<'_, T>, columns: &CsvColumns) -> Result<()> {
     let (rank, x) = (table.x.shape().rank(), &table.x);
     if columns.axes.len() != rank || table.labels.len() != rank || rank > MAX_AXES {

@@ -63,8 +63,8 @@ fn read_values<R: BufRead, T: MatrixValue>(
     Ok(listed)
 }
 
-/// The diagonal in a list of a lower triangle, column by column. Only a hermitian matrix lists diagonal values that may
-/// be invalid.
+/// The diagonal in the list of a lower triangle, column by column. Only the diagonal of a hermitian matrix can have
+/// invalid values.
 struct Diagonal {
     symmetry: Symmetry,
     /// The index in the list of the next diagonal value, and the number of values below it in its column.
@@ -119,7 +119,7 @@ struct Array<T> {
 impl<T: MatrixValue> Array<T> {
     /// Returns all positions in row-major order.
     fn positions(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
-        // Without columns the tensor is empty, however many rows the header declares.
+        // Without columns the tensor is empty, for any number of rows in the header.
         let rows = if self.columns == 0 { 0 } else { self.rows };
         (0..rows).flat_map(|row| (0..self.columns).map(move |column| (row, column)))
     }
@@ -133,7 +133,8 @@ impl<T: MatrixValue> Array<T> {
         }
     }
 
-    /// Returns the value at a position of the lower triangle. A skew-symmetric matrix lists no diagonal.
+    /// Returns the value at a position of the lower triangle. The file of a skew-symmetric matrix does not list the
+    /// diagonal.
     fn below(&self, row: usize, column: usize) -> T {
         let without_diagonal = usize::from(self.symmetry == Symmetry::Skew);
         let above = column * (column + 1) / 2 + without_diagonal * column;
@@ -149,7 +150,7 @@ impl<T: MatrixValue> Array<T> {
 mod tests {
     use super::*;
 
-    /// A value takes at least two bytes, and a line.
+    /// Each value takes one line of at least two bytes.
     #[test]
     fn a_block_reserves_as_many_values_as_it_can_list() {
         let reserved = |text: &str| {

@@ -21,7 +21,7 @@ pub(super) struct MatrixBody<'a, R> {
 
 /// A value that a symmetry can mirror.
 pub(super) trait MatrixValue: Scan {
-    /// Returns `-value`, if the type has this value.
+    /// Returns the negated value, if it fits in the type.
     fn negated(self) -> Option<Self>;
 
     /// Returns the complex conjugate.

@@ -20,7 +20,7 @@ use crate::pattern::IndexKind;
 use crate::tensor::erased::Erased;
 use crate::tensor::triplets::Duplicates;
 
-/// Reads a Matrix Market file, and returns its contents with its number of bytes.
+/// Reads a Matrix Market file. Returns the contents and the number of bytes.
 pub(crate) fn read(reader: impl BufRead, options: &ReadOptions, index: IndexKind) -> Result<(TextFile, u64)> {
     let mut lines = TextLines::new(reader, COMMENT);
     let banner = Banner::read(&mut lines)?;
@@ -137,8 +137,8 @@ fn check_triangles<T: Element>(entries: &FileEntries<T>) -> Result<()> {
     }
 }
 
-/// Returns the error for the entry `below`, whose mirror image the file lists too. The error is at the later of the
-/// two.
+/// Returns the error for the entry `below`, whose mirror image the file also lists. The error names the line of the
+/// later entry.
 fn both_triangles<T: Element>(entries: &FileEntries<T>, below: usize) -> Error {
     let at = |entry: usize| [0, 1].map(|axis| entries.coords.at(axis, entry));
     let [row, column] = at(below);

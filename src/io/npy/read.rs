@@ -120,7 +120,7 @@ fn out_of_fortran_order<T: Copy>(
     is_stored: &StoredBits,
     values: &[T],
 ) -> Allocated<(CoordLists, Vec<T>)> {
-    // Strides saturate for the long axes of an array without elements, which never uses its strides.
+    // Strides saturate for the long axes of an array without elements. The strides of such an array are not used.
     let step_over = |stride: &mut usize, &length: &usize| Some(replace(stride, stride.saturating_mul(length)));
     let strides: Vec<usize> = header.shape.iter().scan(1, step_over).collect();
     let before = is_stored.counts()?;
@@ -138,8 +138,8 @@ fn out_of_fortran_order<T: Copy>(
     Ok((coords, ordered))
 }
 
-/// One bit per element of a dense array. The coordinates of stored elements are constructed after the elements are
-/// counted.
+/// One bit per element of a dense array, set for stored elements. The coordinates are constructed after the stored
+/// elements are counted.
 #[derive(Default)]
 struct StoredBits {
     words: Vec<u64>,

@@ -12,10 +12,10 @@ use crate::io::limits::BLOCK;
 /// The reader is not a type parameter: reading is already monomorphized per element type.
 pub(crate) struct BinarySource<'r> {
     reader: &'r mut dyn Read,
-    /// The name of the reader: `member data.npy`, or nothing for a separate file.
+    /// The name of the source: `member data.npy`, or empty for a separate file.
     name: String,
     bytes: u64,
-    /// The bytes that are known to follow; 0 if nothing is known.
+    /// The number of bytes that are known to follow; 0 if the number is not known.
     expected: u64,
 }
 
@@ -45,7 +45,7 @@ impl<'r> BinarySource<'r> {
         Error::Format { place, message: message.into() }
     }
 
-    /// Fills `buffer` as far as bytes exist, and returns the number of bytes.
+    /// Reads bytes until `buffer` is full or the source ends, and returns the number of bytes.
     pub(super) fn fill(&mut self, buffer: &mut [u8]) -> Result<usize> {
         let mut filled = 0;
         while filled < buffer.len() {
@@ -61,7 +61,7 @@ impl<'r> BinarySource<'r> {
     }
 
     /// Returns the error of a failed read. If the bytes of an archive caused the failure, the error names the member. A
-    /// separate file does not have such bytes.
+    /// separate file is not an archive.
     fn failure(&self, error: std::io::Error) -> Error {
         use ErrorKind::{InvalidData, InvalidInput, Other, UnexpectedEof, Unsupported};
         match Error::from(error) {

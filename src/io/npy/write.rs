@@ -55,7 +55,7 @@ impl<'a> BlockWriter<'a> {
         BlockWriter { writer, bytes: Vec::with_capacity(BLOCK + 16) }
     }
 
-    /// Appends bytes with `append`, fewer than a block at a time, and writes full blocks.
+    /// Appends bytes with `append`, and writes full blocks. `append` must append less than one block.
     pub(crate) fn append(&mut self, append: impl FnOnce(&mut Vec<u8>)) -> Result<()> {
         append(&mut self.bytes);
         if self.bytes.len() >= BLOCK {

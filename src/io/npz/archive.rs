@@ -1,4 +1,4 @@
-//! An archive as a list of arrays: members are read by name, within one limit for all members.
+//! An archive as a list of arrays. Members are read by name, with one limit for all members together.
 
 use std::any::Any;
 use std::io::{BufReader, Read, Seek, SeekFrom};
@@ -32,7 +32,7 @@ pub(super) fn at_member(name: &str, message: impl Into<String>) -> Error {
     Error::Format { place: format!("member {name}.npy"), message: message.into() }
 }
 
-/// The buffer size while names are compared: each position needs only a few bytes.
+/// The buffer size for the comparison of names, which reads only a few bytes per position.
 const FEW: usize = 512;
 
 /// An archive whose members together may inflate to `limit` bytes.
@@ -44,11 +44,12 @@ pub(super) struct Archive<'r> {
     pub(super) inflated: u64,
     /// The bytes of the archive that are in memory.
     held: u64,
-    /// The bytes of the indices read, which are wider in memory than in the file.
+    /// The bytes of indices that are wider in memory than in the file.
     widened: u64,
 }
 
-/// A member being read, whose inflated bytes are counted. The zip crate reads at most the declared size of the member.
+/// A member that is being read. Its inflated bytes are counted. The zip crate reads at most the declared size of the
+/// member.
 struct MemberReader<'a, R> {
     reader: R,
     inflated: &'a mut u64,
@@ -100,7 +101,7 @@ impl<'r> Archive<'r> {
         Ok(found.expect("a member is read"))
     }
 
-    /// Reads one member; not generic, so that it is compiled only once.
+    /// Reads one member. The function is not generic, so it is compiled only once.
     fn with_member(
         &mut self,
         name: &str,
@@ -112,7 +113,7 @@ impl<'r> Archive<'r> {
         })?;
         let bytes = self.inflated.saturating_add(file.size());
         guard::<u8>("the inflated archive", bytes.into(), self.limit, TRUSTED)?;
-        // A member longer than the archive is compressed, or its declared size is wrong.
+        // If a member is longer than the archive, it is compressed or its declared size is wrong.
         let expected = file.size().min(self.bytes);
         let mut counted = MemberReader { reader: file, inflated: &mut self.inflated };
         let mut source = BinarySource::new(&mut counted, format!("member {name}.npy")).expecting(expected);

@@ -1,6 +1,7 @@
 //! The names of members, which an archive has twice: in the directory at its end, and before each member.
 //!
-//! The directory does not have a checksum. A damaged name there would hide an optional member, such as the fill.
+//! The directory does not have a checksum. A damaged name in the directory would hide an optional member, such as the
+//! fill.
 
 use std::io::{Read, Seek, SeekFrom};
 

@@ -21,8 +21,8 @@ use crate::tensor::triplets::Unsorted;
 
 /// The positions of the entries, as the layout of the archive stores them.
 enum EntryPositions {
-    /// An array of coordinates per axis, in any order, and the number of entries: without axes, no array has this
-    /// number.
+    /// An array of coordinates per axis, in any order, and the number of entries. This number is needed for rank 0,
+    /// without arrays.
     Coords { coords: Vec<AxisCoords>, nnz: usize },
     /// The offsets of the lanes and strictly increasing columns: the CSR format of lacuna.
     Lanes { offsets: Vec<usize>, columns: AxisCoords },
@@ -62,10 +62,10 @@ pub(crate) fn read_file(head: &[u8], mut reader: impl Read + Seek, options: &Rea
     read(&mut archive, options)
 }
 
-/// Reads an archive from a stream whose first bytes are `head`. The stream is read to its end first, because the
-/// directory is there.
+/// Reads an archive from a stream whose first bytes are `head`. The stream is first read to its end, because the
+/// directory is at the end.
 pub(crate) fn read_stream(head: &[u8], reader: &mut dyn Read, options: &ReadOptions) -> Result<AnyTensor> {
-    // A stream may never end, so a stream without a signature is rejected early.
+    // A stream may be infinite, so a stream without a signature is rejected early.
     if let Some(error) = no_sign_of(head) {
         return Err(error);
     }
@@ -114,7 +114,7 @@ fn read(archive: &mut Archive<'_>, options: &ReadOptions) -> Result<AnyTensor> {
 }
 
 /// Returns whether an archive of this layout has its own fill, as archives of pydata/sparse do. The fill of scipy is 0.
-/// COO arrays of scipy that are not matrices also have `coords`, but in addition `_is_array`.
+/// scipy COO arrays that are not matrices have both `coords` and `_is_array`.
 fn names_its_fill(archive: &Archive<'_>, layout: &[u8]) -> bool {
     layout == b"gcxs" || (archive.has("coords") && !archive.has("_is_array"))
 }

@@ -1,4 +1,5 @@
-//! Writing an archive, in the layout of scipy if it can hold the tensor, otherwise in the layout of pydata/sparse.
+//! Writing an archive, in the layout of scipy if this layout supports the tensor, otherwise in the layout of
+//! pydata/sparse.
 
 use std::io::Write;
 
@@ -17,7 +18,7 @@ use crate::io::options::WriteOptions;
 use crate::io::values::FileValues;
 use crate::pattern::{AnyPattern, AxisCoords, by_slices};
 
-/// The size in bytes from which on a member needs lengths of 64 bits, whatever its compressed size.
+/// The size in bytes from which on a member gets lengths of 64 bits, for any compressed size.
 const LARGE: usize = u32::MAX as usize / 2;
 
 /// An archive being written.
@@ -205,7 +206,7 @@ fn write_csr(
     members.finish()
 }
 
-/// Returns whether the layout of scipy can hold the tensor: a matrix with a fill of zero.
+/// Returns whether the layout of scipy supports the tensor: a matrix with a fill of zero.
 fn is_scipys(shape: &Shape, values: &dyn FileValues) -> bool {
     shape.rank() == 2 && values.is_fill_zero()
 }

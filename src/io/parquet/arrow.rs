@@ -1,4 +1,4 @@
-//! Record batches of Arrow: a row per entry, with the columns of a Parquet table.
+//! Record batches of Arrow: one row per entry, with the columns of a Parquet table.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ use crate::tensor::triplets::Unsorted;
 #[allow(unused_imports)] // for links in the docs
 use crate::{pattern::CooPattern, tensor::triplets::Triplets};
 
-/// Shares the items with Arrow, for as long as either side needs the items.
+/// Shares the items with Arrow, until neither side needs them.
 fn shared<T: NoUninit + Send + Sync>(items: &Buffer<T>) -> arrow_buffer::Buffer {
     struct Owner<T>(Buffer<T>);
     impl<T: NoUninit> AsRef<[u8]> for Owner<T> {
@@ -86,7 +86,7 @@ fn own_values<T: Element>(array: ArrayRef) -> Allocated<Option<Vec<T>>> {
         return Ok(None);
     }
     let items = array.to_data().buffers()[0].clone();
-    // The items are moved only if the array is dropped before.
+    // The items can be moved only if the array is dropped first.
     drop(array);
     Ok(Some(T::from_raw(match size_of::<T>() {
         1 => items_of::<u8>(items)?.into(),

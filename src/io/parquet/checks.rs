@@ -1,6 +1,6 @@
 //! Checksums of all bytes except the values: of the header of each page, of the lists of pages, and of the footer.
 //!
-//! Parquet has a CRC-32 of the bytes of a page, and no other checksum. lacuna adds the others in field 32767 of a
+//! Parquet has a CRC-32 of the bytes of a page, and no other checksum. lacuna adds more checksums in field 32767 of a
 //! structure, which the format reserves for extensions. Other readers skip this field:
 //!
 //! - in the header of a page: [`MARK`], and the CRC-32 of all bytes of the header before that number;
@@ -63,7 +63,7 @@ impl<'a> Check<'a> {
         Some(own.map(|(recorded, digits)| Check { recorded, crc: number(digits), end }))
     }
 
-    /// Returns whether the checksum is that of a structure, and is the last field of the structure.
+    /// Returns whether the checksum matches a structure, and is the last field of the structure.
     pub(super) fn holds(&self, structure: &[u8]) -> bool {
         self.end + 1 == structure.len() && Some(crc(&structure[..self.end - DIGITS])) == self.crc
     }

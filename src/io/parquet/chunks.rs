@@ -51,12 +51,12 @@ impl Dataset {
     /// Returns an iterator over the entries in chunks, in row-major order.
     ///
     /// A chunk is a tensor in coordinate format, with the shape, element type and fill of the dataset. It has the
-    /// entries of one row group, or fewer if the row group needs more than `memory` bytes. One page of about 20 000
-    /// entries is in memory in any case.
+    /// entries of one row group, or fewer if the row group needs more than `memory` bytes. At least one page of about
+    /// 20 000 entries is always in memory.
     ///
-    /// If a page has a checksum, it is compared before its entries are returned. The entries of each part are also
-    /// compared with the facts in the manifest. The last chunk of a part is returned only if these facts agree. After
-    /// an error the iterator ends.
+    /// lacuna compares the checksum of a page, if it has one, before it returns the entries of the page. The entries of
+    /// each part are also compared with the facts in the manifest. The last chunk of a part is returned only if these
+    /// facts agree. After an error the iterator ends.
     pub fn pieces(&self, memory: u64) -> Pieces<'_> {
         Pieces::new(self, None, memory)
     }
@@ -90,7 +90,7 @@ impl Dataset {
 impl<'d> Pieces<'d> {
     fn new(dataset: &'d Dataset, ranges: Option<Vec<Range<usize>>>, memory: u64) -> Self {
         let width = dispatch_dtype!(dataset.own_dtype(), T => size_of::<T>(), else => 16);
-        // Columns exist twice while they grow and move; each entry has a hash.
+        // Columns exist twice while they grow or move. Each entry also has a hash.
         let coords = Width::of_lengths(dataset.shape()).bytes() * dataset.shape().rank();
         let entry = 2 * (coords + width) + 8;
         let max_entries = usize::try_from(memory / entry as u64).unwrap_or(usize::MAX).max(1);
@@ -186,7 +186,7 @@ impl OpenPart<'_> {
         let extent = entries.extent_from((0, 0));
         let (mut coords, mut values) = (entries.coords, values.0);
         self.check(&extent, last)?;
-        // The entries are in order, so that only their ends are removed.
+        // The entries are in order, so only entries at the start and at the end are removed.
         if let Some([rows, ..]) = ranges.as_deref() {
             keep(coords.inside(0, 0, rows), &mut coords, &mut values);
         }

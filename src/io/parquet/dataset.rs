@@ -1,4 +1,4 @@
-//! A tensor in tables that is not read yet: one file, or a folder of parts.
+//! A tensor in Parquet tables whose entries are not read yet: one file, or a folder of parts.
 
 use std::fs::{self, File};
 use std::io::{Seek, SeekFrom};
@@ -65,7 +65,7 @@ pub struct Dataset {
     are_checked: bool,
     parts: Vec<TablePart>,
     options: ReadOptions,
-    /// The number of bytes read, if all reads report one common progress.
+    /// The number of bytes read so far, if all reads report to one common progress.
     bytes_read: Option<Arc<AtomicU64>>,
 }
 
@@ -77,9 +77,9 @@ impl Dataset {
     /// # Errors
     ///
     /// - `Io`: the file or folder cannot be read;
-    /// - `Format`: the file is not Parquet; it does not describe a tensor, so the order of its rows is unknown; or the
-    ///   manifest is wrong. To convert a file that does not describe a tensor, use [`read`](crate::io::read()) and
-    ///   [`write`](crate::io::write());
+    /// - `Format`: the file is not Parquet; the file does not describe a tensor, so the order of its rows is unknown;
+    ///   or the manifest is invalid. To convert a file that does not describe a tensor, use [`read`](crate::io::read())
+    ///   and [`write`](crate::io::write());
     /// - `ShapeMismatch`: the shape differs from the shape in the options.
     pub fn open(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Dataset> {
         let path = path.as_ref();
@@ -93,7 +93,7 @@ impl Dataset {
         let Manifest { described, are_checked, parts } = Manifest::read(root)?;
         described.reject_fill(options)?;
         let dtype = described.dtype.unwrap_or(DType::Bool);
-        // An invalid fill is an error here, before the fill is used.
+        // An invalid fill is rejected here, before the fill is used.
         dispatch_dtype!(dtype, T => described.fill::<T>()?.map(|_| ()), else => return Err(no_such(dtype)));
         Ok(Dataset {
             root: root.into(),
@@ -128,7 +128,7 @@ impl Dataset {
         })
     }
 
-    /// Returns the same dataset, whose reads from now on report one common progress.
+    /// Returns the same dataset. All its later reads report to one common progress.
     pub(crate) fn with_common_progress(self) -> Dataset {
         Dataset { bytes_read: Some(Arc::default()), ..self }
     }
@@ -140,7 +140,7 @@ impl Dataset {
 
     /// Returns the element type of the chunks.
     ///
-    /// It is the type in the options, otherwise the type of the files.
+    /// The type is the type in the options, otherwise the type of the files.
     pub fn dtype(&self) -> DType {
         self.options.dtype.unwrap_or(self.dtype)
     }
@@ -159,7 +159,7 @@ impl Dataset {
     ///
     /// # Errors
     ///
-    /// `Cast`: the fill does not fit the element type in the options.
+    /// `Cast`: the fill cannot be converted to the element type in the options.
     pub fn fill(&self) -> Result<Number> {
         Ok(self.header()?.fill())
     }
@@ -237,7 +237,7 @@ impl Dataset {
         options.finish(tensor, Format::Coo, self.bytes().saturating_mul(WORTH))
     }
 
-    /// Rejects the entries of all parts if they take more memory than the files allow.
+    /// Rejects the entries of all parts if they need more memory than the limit for the size of the files.
     fn guard_all(&self, width: usize) -> Result<()> {
         let count = usize::try_from(self.nnz()).unwrap_or(usize::MAX);
         let budget = self.options.tensor_budget(self.bytes().saturating_mul(WORTH), 0);
@@ -251,8 +251,8 @@ impl Dataset {
     }
 
     /// Calls `visit` with the smallest and largest coordinate on axis 0, and the number of entries, of each page that
-    /// may meet `rows`. The lists of pages have these facts, so no entry is read. If the list of a row group is missing
-    /// or out of order, its coordinates are read, and each entry counts as a page.
+    /// may have entries in `rows`. The lists of pages have these facts, so entries are not read. If the list of a row
+    /// group is missing or out of order, its coordinates are read, and each entry counts as a page.
     pub(crate) fn for_each_page(&self, rows: &Range<usize>, mut visit: impl FnMut([u64; 2], u64)) -> Result<()> {
         let mut ranges: Vec<Range<usize>> = self.shape().iter().map(|&length| 0..length).collect();
         ranges[0] = rows.clone();
@@ -331,7 +331,8 @@ impl Dataset {
         Ok(())
     }
 
-    /// Opens a part, which must be as the manifest describes it; `bytes_read` bytes of other parts have been read.
+    /// Opens a part, and rejects a part that differs from its description in the manifest. `bytes_read` is the number
+    /// of bytes read from other parts.
     pub(super) fn open_part(&self, number: usize, bytes_read: u64) -> Result<Opened<'_>> {
         let opened = self.opened(&self.parts[number], bytes_read);
         opened.map_err(|error| self.in_part(number, error))
@@ -340,7 +341,7 @@ impl Dataset {
     fn opened(&self, part: &TablePart, bytes_read: u64) -> Result<Opened<'_>> {
         let changed = |what: &str| Error::Format { place: "the part".into(), message: what.into() };
         let path = if self.is_folder { self.root.join(&part.file) } else { self.root.clone() };
-        // A link may lead out of the folder, and opening a pipe may block.
+        // A link may point outside the folder, and opening a pipe may block.
         if self.is_folder && !fs::symlink_metadata(&path)?.is_file() {
             return Err(changed("it is not a regular file"));
         }
@@ -361,7 +362,7 @@ impl Dataset {
         if opened.layout.described != fingerprint {
             return Err(changed("its description differs from the manifest; it was changed"));
         }
-        // Memory limits use the declared entries, but reading uses the rows, so both must agree.
+        // Memory limits use the declared entries, but reading uses the rows, so both numbers must be equal.
         part.extent.check_rows(opened.footer.rows)?;
         Ok(opened)
     }
@@ -391,8 +392,8 @@ impl Dataset {
     }
 }
 
-/// Returns whether the bounds of pages do not decrease, from the largest bound so far on. Without this check, each page
-/// of a hostile file could have the bounds of the whole axis.
+/// Returns whether the bounds of pages are in increasing order and not below `end`, the largest bound so far. Without
+/// this check, each page of a hostile file could have the bounds of the entire axis.
 fn are_in_order(pages: &[BoundedPage], end: &mut u64) -> bool {
     let all = pages.iter().flat_map(|(bounds, _)| bounds);
     let in_order = std::iter::once(&*end).chain(all).is_sorted();
@@ -408,7 +409,7 @@ impl Extent {
             if last < range.start as u64 || first >= range.end as u64 {
                 return false;
             }
-            // After different coordinates on one axis, any coordinates may follow on the next axes.
+            // If the first and last coordinates differ on one axis, the coordinates on later axes are not bounded.
             if first != last {
                 break;
             }
@@ -451,7 +452,8 @@ mod tests {
     use crate::io::{WriteOptions, write};
     use crate::tensor::coo::CooTensor;
 
-    /// Every entry is in a page whose bounds contain the entry, in order, and pages outside the rows are skipped.
+    /// Tests that the bounds of a page contain all its entries, that pages are in order, and that pages outside the
+    /// rows are skipped.
     #[test]
     fn pages_tell_where_entries_stand() {
         let path = std::env::temp_dir().join(format!("lacuna-pages-{}.parquet", std::process::id()));

@@ -24,14 +24,14 @@ const PART: usize = 16 << 20;
 /// Each chunk is a tensor of the full shape. Its entries follow the entries of the chunk before it, in row-major order.
 /// Chunks may have any size, and either format.
 ///
-/// The tensor cannot be read before [`finish`](DatasetWriter::finish). Then one rename puts the file at its path; in a
-/// folder, the manifest is renamed after all parts are complete.
+/// The tensor cannot be read before [`finish`](DatasetWriter::finish). `finish` renames the temporary file to its path.
+/// In a folder, it renames the manifest after all parts are complete.
 ///
 /// - A writer that is dropped removes its files, and leaves an existing tensor unchanged.
 /// - The files of an interrupted process are removed when the next writer to the same path is created.
-/// - If the folder already holds a tensor, the rename replaces this tensor, and the old parts are removed.
-/// - If several writers write to one folder at once, the last one to finish determines the tensor. The parts of the
-///   others are removed.
+/// - If the folder already contains a tensor, the rename replaces this tensor, and the old parts are removed.
+/// - If several writers write to one folder at the same time, the last writer to finish determines the tensor. The
+///   parts of the other writers are removed.
 ///
 /// # Examples
 ///
@@ -51,7 +51,7 @@ const PART: usize = 16 << 20;
 /// ```
 #[derive(Debug)]
 pub struct DatasetWriter {
-    // Declared before the folder, so that a file is closed before it is removed.
+    // This field is declared before the folder, so that a file is closed before it is removed.
     open: Option<OpenTable>,
     target: WriteTarget,
     path: PathBuf,
@@ -60,9 +60,9 @@ pub struct DatasetWriter {
     /// sets the fill.
     described: Option<Description>,
     is_settled: bool,
-    /// Parts that are written, except for the description of the fill.
+    /// Written parts that still lack the fill in their description.
     unsettled: Vec<(TableWriter, String)>,
-    /// The bytes that are allowed for values, if limited.
+    /// The maximum number of bytes for values, if limited.
     memory: Option<u64>,
     /// The facts about the entries in finished parts.
     extent: Extent,
@@ -106,12 +106,12 @@ impl PartFile {
 impl DatasetWriter {
     /// Creates a writer to `path`: a file, or a folder of parts.
     ///
-    /// The target is a folder if the folder exists or if the path ends in a separator. Otherwise it is a file, with any
-    /// extension. The folder is created, but its parent must exist.
+    /// The target is a folder if the folder exists or if the path ends in a separator. Otherwise the target is a file,
+    /// with any extension. The folder is created, but its parent must exist.
     ///
     /// # Errors
     ///
-    /// `Io`: the path cannot be written, or the folder holds other files but not a tensor.
+    /// `Io`: the path cannot be written, or the folder contains other files but not a tensor.
     pub fn create(path: impl AsRef<Path>, options: &WriteOptions) -> Result<DatasetWriter> {
         let path = path.as_ref();
         let target = match names_folder(path) {
@@ -134,7 +134,7 @@ impl DatasetWriter {
         })
     }
 
-    /// Sets the memory that row groups must fit, if limited.
+    /// Sets the memory limit for row groups; `None` for no limit.
     pub(crate) fn within(self, memory: Option<u64>) -> DatasetWriter {
         DatasetWriter { memory, ..self }
     }
@@ -158,7 +158,7 @@ impl DatasetWriter {
 
     fn commit(&mut self, described: Description) -> Result<()> {
         self.end_group()?;
-        // A folder without entries also has a part, so that other programs find the columns.
+        // A tensor without entries also has a part, so that other programs find the columns.
         if self.extent.entries == 0 {
             self.open()?;
         }
@@ -254,7 +254,7 @@ impl DatasetWriter {
         Ok(())
     }
 
-    /// Sets the fill of the tensor, unless the fill is known, and ends the parts that waited for the fill.
+    /// Sets the fill of the tensor if it is not known yet, and ends the parts that waited for the fill.
     fn settle(&mut self, fill: Option<Vec<u8>>) -> Result<()> {
         if std::mem::replace(&mut self.is_settled, true) {
             return Ok(());

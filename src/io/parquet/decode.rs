@@ -1,5 +1,5 @@
 //! The encodings of pages. Each decoder appends the bits of `count` values in 64 bits each, or returns `None` if the
-//! bytes do not hold `count` values.
+//! bytes do not contain `count` values.
 
 use super::footer::Physical;
 use super::thrift::{varint, zigzag};
@@ -37,8 +37,8 @@ pub(super) fn split(physical: Physical, bytes: &[u8], count: usize, values: &mut
     Some(())
 }
 
-/// Decodes differences of neighbors, in blocks. Each block has its smallest difference, and the widths of the numbers
-/// above this difference.
+/// Decodes differences of neighboring values, in blocks. Each block stores its smallest difference, and numbers that
+/// are added to it, with their widths.
 pub(super) fn differences(physical: Physical, bytes: &[u8], count: usize, values: &mut Vec<u64>) -> Option<()> {
     let mask = match physical {
         Physical::Int32 => u64::from(u32::MAX),
@@ -142,7 +142,7 @@ fn unpack_four(word: u64, width: u8, mask: u64, numbers: &mut [u64; 4]) {
     }
 }
 
-/// Unpacks numbers one at a time: for any width, and at the end of the bytes.
+/// Unpacks numbers one at a time. This is used for any width, and at the end of the bytes.
 fn unpack_each(bytes: &[u8], width: u8, mask: u64, numbers: &mut [u64]) {
     for (at, number) in numbers.iter_mut().enumerate() {
         let bit = at * usize::from(width);
@@ -209,14 +209,14 @@ mod tests {
         assert_eq!(decoded(of(Physical::Int64), &bytes, 9), None);
         assert_eq!(decoded(of(Physical::Double), &bytes, 8), None);
         assert_eq!(decoded(of(Physical::Int64), &bytes[..11], 8), None);
-        // No miniblock, one of seven values, a width of 65 bits.
+        // Invalid headers: zero miniblocks, a miniblock of seven values, a width of 65 bits.
         for wrong in [[128u8, 1, 0, 8, 14], [7, 1, 8, 14, 3]] {
             assert_eq!(decoded(of(Physical::Int64), &wrong, 8), None);
         }
         assert_eq!(decoded(of(Physical::Int64), &[8, 1, 2, 0, 0, 65, 1, 1, 1, 1, 1, 1, 1, 1, 1], 2), None);
     }
 
-    /// Eight at a time, one by one, and up to the last byte.
+    /// Tests unpacking of eight numbers at a time, of single numbers, and up to the last byte.
     #[test]
     fn numbers_of_every_width_and_count() {
         for width in 0..=64u8 {

@@ -27,7 +27,7 @@ pub(super) struct Extent {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Description {
     pub(super) shape: Shape,
-    /// The element type; `None` if only the columns show it.
+    /// The element type; `None` if only the columns determine the type.
     pub(super) dtype: Option<DType>,
     /// The bytes of the fill, most significant byte first; `None` if the fill is not declared.
     pub(super) fill: Option<Vec<u8>>,
@@ -56,7 +56,7 @@ impl Description {
         Ok(Description { extent: Some(extent), ..header })
     }
 
-    /// Parses the shared members, except for those about the entries.
+    /// Parses the shared members, except for the members about the entries.
     pub(super) fn of_header(json: &Json, place: &str) -> Result<Description> {
         let recorded = |name: &str| json.get(name).ok_or_else(|| at_key(place, format!("no {name}")));
         match recorded("version")?.number() {
@@ -71,20 +71,20 @@ impl Description {
         Ok(Description { shape, dtype: Some(dtype), fill: Some(fill), extent: None })
     }
 
-    /// Returns the checksum of the description, whatever the layout of its text.
+    /// Returns the checksum of the description, which does not depend on the layout of its text.
     pub(super) fn checksum(&self) -> String {
         let mut text = String::new();
         self.write_members(&mut text);
         checksum(&text)
     }
 
-    /// Parses the text of `binsparse`, which another program wrote.
+    /// Parses the text of `binsparse` in a file of another program.
     pub(super) fn of_binsparse(text: &str) -> Result<Description> {
         let json = parsed(text, "binsparse")?;
         let inner = json.get("binsparse").unwrap_or(&json);
         let shape = inner.get("shape").ok_or_else(|| at_key("binsparse", "no shape"))?;
         let shape = shape_of(shape, "binsparse")?;
-        // In binsparse the value of a fill is a separate array, which a table cannot hold.
+        // In binsparse, the value of a fill is a separate array, which a table cannot contain.
         if inner.get("fill") == Some(&Json::Truth(true)) {
             return Err(at_key("binsparse", "it has a fill, but the key `lacuna` with its value is missing"));
         }

@@ -12,8 +12,8 @@ use crate::pattern::CoordLists;
 
 /// A receiver of values of any type, so that reading is compiled only once.
 pub(super) trait ValueSink {
-    /// Adds a part of the values from `row` on: the first part constructs the values, the second part completes the
-    /// values.
+    /// Adds a part of the values from `row` on. The first part constructs the values, and the second part completes
+    /// them.
     fn put(&mut self, part: usize, row: usize, bits: &[u64], max_len: usize) -> Allocated<()>;
 
     /// Returns the bytes of a value.
@@ -65,9 +65,9 @@ pub(super) struct EntryBuffer<'s> {
     max_len: usize,
     /// The number of entries in complete row groups.
     pub(super) count: usize,
-    /// The hashes of entries; `None` if no checksum covers the entries that are read, as in a box.
+    /// The hashes of entries; `None` without a checksum of exactly these entries, as for a box.
     hashes: Option<Hashes>,
-    /// The range of a box on axis 0, unless it is the whole axis.
+    /// The range of a box on axis 0, if the range is smaller than the axis.
     first_axis: Option<Range<usize>>,
     pub(super) hash: u64,
     /// The hash of each entry, if requested.
@@ -80,7 +80,8 @@ impl<'s> EntryBuffer<'s> {
         EntryBuffer { coords, sink, max_len, count: 0, hashes, first_axis: None, hash: 0, each: None }
     }
 
-    /// Returns an empty list for the entries of a box. No checksum covers these, and other entries may be among them.
+    /// Returns an empty list for the entries of a box. Files do not have a checksum of exactly these entries, and
+    /// entries outside the box may be among them.
     pub(super) fn of_box(shape: &[usize], ranges: &[Range<usize>], sink: &'s mut dyn ValueSink) -> Self {
         let first_axis = ranges.first().filter(|range| **range != (0..shape[0])).cloned();
         EntryBuffer { hashes: None, first_axis, ..EntryBuffer::new(shape, 0, sink) }

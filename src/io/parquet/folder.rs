@@ -19,12 +19,12 @@ pub(super) struct Folder {
     pub(super) root: PathBuf,
     /// True if the folder was created here.
     is_new: bool,
-    /// The number to try for the next part.
+    /// The first number to try for the name of the next part.
     next: usize,
     /// The names of the files created here, and the facts about finished parts.
     created: Vec<String>,
     pub(super) parts: Vec<TablePart>,
-    /// The file with the names of the parts that are held, for as long as the file is locked.
+    /// The file with the names of the parts that this writer holds. It holds the parts while the file is locked.
     list: Option<(ReplacementFile, File)>,
     is_done: bool,
 }
@@ -42,8 +42,8 @@ impl Folder {
         let mut folder = Folder { root: root.into(), is_new, next: 0, created, parts, list: None, is_done };
         let locked = locks::hold(root);
         atomic_write::remove_left(root, atomic_write::FILE, |_| ());
-        // Names are read before the lists and the manifest. So each part is in one of these, unless another program
-        // created it.
+        // Names are read before the lists and the manifest. Each part is therefore named in a list or in the manifest,
+        // except parts of other programs.
         let found = names(root)?;
         let held = remove_unnamed(root)?;
         let (mut strangers, is_tensor) = (0, root.join(MANIFEST).is_file());
@@ -52,7 +52,7 @@ impl Folder {
             match number {
                 // Readers of the existing tensor still use its parts.
                 Some(number) => folder.next = folder.next.max(number + 1),
-                // A writer that stopped has removed its own files.
+                // A finished writer has removed its own files, so the file may not exist any more.
                 None => strangers += usize::from(!name.starts_with(atomic_write::NAME) && root.join(name).exists()),
             }
         }
@@ -88,17 +88,17 @@ impl Folder {
         }
     }
 
-    /// Writes a manifest that names the new parts, and removes the parts that it no longer names.
+    /// Writes a manifest that names the new parts, and removes the parts that the manifest does not name.
     pub(super) fn commit(&mut self, described: Description) -> Result<()> {
         let manifest = Manifest { described, are_checked: true, parts: take(&mut self.parts) };
         let text = manifest.to_text();
-        // A manifest that could not be read is not written.
+        // A manifest that could not be read again is not written.
         Manifest::parse(&text)?;
         let _locked = locks::hold(&self.root);
         // An interrupt leaves either the new manifest with only its parts, or the folder unchanged.
         let _uninterrupted = temporary::uninterrupted();
         save(self.root.join(MANIFEST), |file| Ok(file.write_all(text.as_bytes())?))?;
-        // From here on, the manifest holds the parts.
+        // From here on, the manifest names the parts.
         self.created.iter().for_each(|name| temporary::end(&self.root.join(name), || ()));
         (self.is_done, self.list) = (true, None);
         // The next write removes the parts that are left.
@@ -107,11 +107,12 @@ impl Folder {
     }
 }
 
-/// Removes the parts that no manifest names and no writer holds, and returns the parts that writers hold. Without a
-/// manifest, only parts of terminated writers are removed, because other parts may be tables of another program.
+/// Removes parts that are not named in the manifest and not held by a writer. Returns the parts that writers hold.
+/// Without a manifest, only parts of terminated writers are removed, because other parts may be tables of another
+/// program.
 ///
-/// A part is held before it is created, and until the manifest names it. So first parts are listed, then lists and
-/// manifest are read, in this order.
+/// A part is held before it is created, and until the manifest names it. Therefore the names of all parts are read
+/// first, then the lists, then the manifest.
 fn remove_unnamed(root: &Path) -> Result<BTreeSet<String>> {
     let parts: Vec<String> = names(root)?.into_iter().filter(|name| number_of(name).is_some()).collect();
     let Lists { held, left, dead } = Lists::read(root)?;

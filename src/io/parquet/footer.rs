@@ -1,5 +1,5 @@
-//! The footer: columns, row groups, the positions of their pages, and texts by key. Nothing in the footer is trusted
-//! before it is compared with the file.
+//! The footer: columns, row groups, the positions of their pages, and texts by key. All facts in the footer are
+//! compared with the file before they are trusted.
 
 use std::io::{Read, SeekFrom};
 
@@ -128,7 +128,7 @@ pub(super) struct Footer {
     pub(super) columns: Vec<Column>,
     pub(super) rows: u64,
     pub(super) groups: Vec<RowGroup>,
-    /// True if the footer has a valid checksum; then all pages and lists have checksums too.
+    /// True if the footer has a valid checksum; in this case all pages and lists also have checksums.
     pub(super) is_checked: bool,
     keys: Vec<(String, String)>,
 }
@@ -215,7 +215,7 @@ impl Footer {
                 if !inside || chunk.is_remote {
                     return wrong(format!("the pages of {} are not in the file", quoted(&column.name)));
                 }
-                // Columns share no bytes. Otherwise a short file could be read as a long file.
+                // Columns must not share bytes. With shared bytes, a short file could be read as a long file.
                 bytes = bytes.saturating_add(chunk.bytes);
                 if bytes > length {
                     return wrong(format!("the columns have more bytes than the file ({length})"));
@@ -310,7 +310,7 @@ fn text(thrift: &mut Thrift<'_>) -> Option<String> {
     thrift.binary().map(|bytes| String::from_utf8_lossy(bytes).into_owned())
 }
 
-/// Reads a union, which names a meaning by the number of its only field.
+/// Reads a union. The number of its only field determines the meaning.
 fn read_meaning(thrift: &mut Thrift<'_>) -> Option<Meaning> {
     const NAMES: [&str; 17] = [
         "",

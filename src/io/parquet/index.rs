@@ -11,13 +11,13 @@ use super::thrift::{Thrift, Wire};
 use crate::base::error::{Error, Result};
 
 impl OpenedTable<'_> {
-    /// Returns the pages of a column chunk with `rows` rows; `None` without a valid list.
+    /// Returns the pages of a column chunk with `rows` rows; `None` if the file does not have a valid list.
     pub(super) fn page_list(&mut self, chunk: &Chunk, rows: usize) -> Result<Option<Vec<PageRows>>> {
         let Some(bytes) = self.index_bytes(chunk.offset_index)? else { return Ok(None) };
         Ok(parse_pages(&bytes).and_then(|pages| with_ends(pages, chunk, rows)))
     }
 
-    /// Returns the smallest and largest value of each of `count` pages; `None` without a valid list.
+    /// Returns the smallest and largest value of each of `count` pages; `None` if the file does not have a valid list.
     pub(super) fn page_bounds(&mut self, chunk: &Chunk, count: usize) -> Result<Option<Vec<(u64, u64)>>> {
         let Some(bytes) = self.index_bytes(chunk.column_index)? else { return Ok(None) };
         Ok(parse_bounds(&bytes).filter(|bounds| bounds.len() == count))
@@ -29,8 +29,8 @@ impl OpenedTable<'_> {
         if let Some(bytes) = self.lists.get(&(start, length)) {
             return Ok(Some(Arc::clone(bytes)));
         }
-        // Separate lists are shorter than the file together, and are kept. In a hostile file, all lists could be one
-        // long list.
+        // The total length of separate lists is less than the length of the file, so lists are kept in memory. In a
+        // hostile file, all lists could be the same long list, so the total length is limited.
         self.listed = self.listed.saturating_add(length);
         if self.listed > self.length {
             return Ok(None);

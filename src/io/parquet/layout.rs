@@ -1,4 +1,4 @@
-//! The columns that hold a tensor, and the form of its elements in these columns.
+//! The columns that contain a tensor, and the form of its elements in these columns.
 
 use super::description::{Description, parsed, parts_of};
 use super::footer::{Column, Footer, Meaning, Physical, quoted, rejection};
@@ -121,7 +121,7 @@ fn value_columns(footer: &Footer, values: &str, recorded: Option<DType>) -> Resu
     };
     let dtype = match (recorded, found) {
         (None, found) => found,
-        // Parquet does not have bfloat16, which is stored in 32 bits.
+        // Parquet does not have bfloat16, so bfloat16 is stored in 32 bits.
         (Some(DType::BFloat16), DType::Float32) => DType::BFloat16,
         (Some(recorded), found) if recorded == found => found,
         (Some(recorded), found) => {
@@ -131,7 +131,7 @@ fn value_columns(footer: &Footer, values: &str, recorded: Option<DType>) -> Resu
     Ok((dtype, columns.iter().map(|(number, _)| *number).collect()))
 }
 
-/// Returns the element type that a column shows without a description.
+/// Returns the element type that the column implies if the table does not have a description.
 fn dtype_of(column: &Column) -> Option<DType> {
     Some(match (column.physical, column.meaning) {
         (Physical::Boolean, Meaning::Plain) => DType::Bool,

@@ -55,7 +55,7 @@ impl Manifest {
         let json = parsed(text, MANIFEST)?;
         let parts = json.get("parts").and_then(Json::list);
         let parts = parts.ok_or_else(|| at_key("parts", "it is not a list"))?;
-        // One checksum covers the complete manifest, and is compared below.
+        // The checksum of the entire manifest is compared below.
         let described = Description::of_members(&json, MANIFEST)?;
         let part = |(number, part)| TablePart::of(part, described.shape.rank(), &format!("parts, number {number}"));
         let parts = parts.iter().enumerate().map(part).collect::<Result<_>>()?;
@@ -126,7 +126,8 @@ fn check_length(bytes: u64) -> Result<()> {
     guard::<u8>("the manifest", bytes.into(), MAX_BYTES, instead)
 }
 
-/// Returns whether a name is that of a file directly in the folder, on any system, and is not escaped in JSON.
+/// Returns whether a name is the name of a file directly in the folder, on any system, and does not need escapes in
+/// JSON.
 fn is_plain(name: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
     name.len() <= 255 && name.bytes().all(is_plain) && !name.starts_with(['.', '_']) && !name.is_empty()

@@ -1,8 +1,8 @@
-//! `.parquet`: a table with a row per entry, for its coordinates and its value, or a folder of such tables.
+//! `.parquet`: a table with one row per entry (coordinates and value), or a folder of such tables.
 //!
-//! Footers, page headers and pages are read here; the crate `parquet` only encodes them. Whatever the bytes, a reader
-//! must not panic, and must not allocate memory that only a header claims. A damaged value must be an error, not
-//! another value (`docs/decisions/0017-parquet.md`).
+//! Footers, page headers and pages are read here; the crate `parquet` only encodes them. For any bytes, a reader must
+//! not panic, and must not allocate memory for entries that only a header claims. For a damaged value, the reader must
+//! return an error and not another value (`docs/decisions/0017-parquet.md`).
 
 #[cfg(feature = "arrow")]
 mod arrow;

@@ -18,7 +18,7 @@ pub(super) struct PageRows {
     pub(super) rows: Range<usize>,
 }
 
-/// The bytes that any page may inflate to, and the additional bytes per byte of the page.
+/// The number of bytes to which any page may inflate, and the additional bytes per byte of the page.
 const FLOOR: u64 = 16 << 20;
 const RATIO: u64 = 64;
 
@@ -48,7 +48,7 @@ pub(super) struct PageHeader {
     is_compressed: bool,
     /// The checksum of the bytes after the header.
     crc: Option<u32>,
-    /// True if the header matches its own checksum; `None` without a checksum.
+    /// True if the header matches its own checksum; `None` if it does not have a checksum.
     holds: Option<bool>,
 }
 
@@ -155,7 +155,7 @@ impl Pages<'_> {
         let is_whole = match (self.are_checked, header.holds) {
             (Some(true), holds) => holds == Some(true) && header.crc.is_some(),
             (_, None) => true,
-            // A footer that has lost its own checksum is damaged.
+            // If headers have checksums but the footer does not, the footer is damaged.
             (are_checked, Some(holds)) => holds && are_checked.is_none(),
         };
         if is_whole { Ok(()) } else { Err(self.rejection(format!("the header of a page: {DAMAGED}"))) }
@@ -274,7 +274,7 @@ impl Pages<'_> {
         }
     }
 
-    /// Reads the values of a page, which are not null. The caller has checked that there are not too many.
+    /// Reads the values of a page, which are not null. The caller has checked the number of values.
     fn read_values(
         &self,
         header: &PageHeader,

@@ -28,7 +28,8 @@ use crate::pattern::CoordLists;
 use crate::tensor::Tensor;
 use crate::tensor::triplets::Unsorted;
 
-/// The memory that a byte of the file allows, relative to a byte of text: an entry may take less than a byte here.
+/// The memory that each byte of the file allows, as a multiple of the memory that a byte of text allows. In Parquet, an
+/// entry may take less than one byte.
 pub(super) const WORTH: u64 = 8;
 
 /// Reads a table from a file.
@@ -36,13 +37,13 @@ pub(crate) fn read_file(mut reader: impl Read + Seek, options: &ReadOptions) -> 
     read(&mut reader, 0, options)
 }
 
-/// Reads a table from a stream. The stream is read to its end first, because the footer is there.
+/// Reads a table from a stream. The stream is first read to its end, because the footer is at the end.
 pub(crate) fn read_stream(reader: &mut dyn Read, options: &ReadOptions) -> Result<AnyTensor> {
     let mut magic = [0; 4];
     let mut head = Vec::new();
     Read::take(&mut *reader, 4).read_to_end(&mut head)?;
     magic[..head.len()].copy_from_slice(&head);
-    // A stream may never end, so a stream without a table is rejected early.
+    // A stream may be infinite, so a stream without a table is rejected early.
     if &magic != MAGIC {
         return Err(rejection("the file does not begin with PAR1; it is not a Parquet file"));
     }
@@ -140,7 +141,7 @@ impl<'a> OpenedTable<'a> {
 }
 
 impl Drop for OpenedTable<'_> {
-    /// Keeps the buffers, because the next table may be another part of the same tensor.
+    /// Keeps the buffers for the next table, which may be another part of the same tensor.
     fn drop(&mut self) {
         recycle::keep(std::mem::take(&mut self.bytes));
         let mut rooms = std::mem::take(self.rooms.get_mut().unwrap_or_else(PoisonError::into_inner));
@@ -151,7 +152,7 @@ impl Drop for OpenedTable<'_> {
 }
 
 impl OpenedTable<'_> {
-    /// Reads all rows; `held` bytes are in memory as well.
+    /// Reads all rows. `held` other bytes are in memory at the same time.
     fn read_all(mut self, held: u64, sink: &mut dyn ValueSink) -> Result<CoordLists> {
         self.guard_rows(usize::try_from(self.footer.rows).unwrap_or(usize::MAX), sink.width(), held)?;
         let mut entries = EntryBuffer::new(&self.layout.described.shape, self.footer.rows as usize, sink);
@@ -170,10 +171,10 @@ impl OpenedTable<'_> {
         recorded.map_or(Ok(()), |recorded| recorded.check(&entries.extent_from(before)))
     }
 
-    /// Rejects `count` rows if they take more memory than the file allows.
+    /// Rejects `count` rows if they need more memory than the limit for the size of the file.
     pub(super) fn guard_rows(&self, count: usize, width: usize, held: u64) -> Result<()> {
         let order = if self.layout.is_lacuna { EntryOrder::Increasing } else { EntryOrder::Any };
-        // The values and the hashes of one column of a row group are in memory as well.
+        // The values and the hashes of one column of a row group are in memory at the same time.
         let max_memory = self.footer.groups.iter().map(|group| group.rows).max().unwrap_or(0);
         let held = held.saturating_add(max_memory.saturating_mul(16));
         let budget = self.options.tensor_budget(self.worth.saturating_mul(WORTH), held);
@@ -313,7 +314,7 @@ impl OpenedTable<'_> {
         self.options.inflated_limit(self.length)
     }
 
-    /// Returns the bytes that the values of a page may take, whatever the limit of the tensor.
+    /// Returns the bytes that the values of a page may always take, for any limit of the tensor.
     fn page_limit(&self) -> u64 {
         ReadOptions::default().tensor_limit(self.length.saturating_mul(WORTH))
     }
@@ -378,7 +379,8 @@ type Dictionary = Option<Arc<Vec<u64>>>;
 /// The number of buffers that are kept for the next part of a tensor.
 const ROOMS: usize = 4;
 
-/// The number of values above which pages are read one at a time: several at once would take much memory.
+/// The number of values above which pages are read one at a time. Several such pages at the same time would take much
+/// memory.
 const LARGE: usize = 1 << 16;
 
 /// A function of values, and of the number of selected rows before these values.

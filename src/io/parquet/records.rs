@@ -17,8 +17,8 @@ use crate::io::options::ReadOptions;
 use crate::pattern::CoordLists;
 use crate::{dispatch, dispatch_dtype};
 
-/// The form of entries as records: the coordinates, then the parts of the value. Each takes only the bytes that it
-/// needs.
+/// The form of entries as records: the coordinates, then the parts of the value. Each column takes only the bytes that
+/// its largest number needs.
 pub(crate) struct Records {
     described: Description,
     /// The bytes of a record that each column takes.

@@ -47,7 +47,8 @@ pub(crate) fn read_slice(
 }
 
 impl OpenedTable<'_> {
-    /// Returns whether each selected row of a row group is in the ranges of some axes. Without axes, the list is empty.
+    /// Returns for each selected row of a row group whether it is in the ranges of some axes. If `axes` is empty, the
+    /// list is empty.
     pub(super) fn rows_within(
         &mut self,
         number: usize,
@@ -87,7 +88,7 @@ impl OpenedTable<'_> {
     }
 }
 
-/// Rejects ranges that do not fit a shape.
+/// Rejects ranges that are not valid for a shape.
 pub(super) fn check_ranges(shape: &Shape, ranges: &[Range<usize>]) -> Result<()> {
     if ranges.len() != shape.rank() {
         return Err(Error::RankMismatch { what: "the list of ranges", expected: shape.rank(), found: ranges.len() });
@@ -100,8 +101,8 @@ pub(super) fn check_ranges(shape: &Shape, ranges: &[Range<usize>]) -> Result<()>
     Ok(())
 }
 
-/// Returns the entries of the box, with coordinates counted from its corner. A coordinate beyond an axis that is not
-/// cut stays: constructing the tensor rejects it.
+/// Returns the entries of the box, with coordinates counted from its corner. If an axis is not sliced, a coordinate
+/// beyond the axis is kept. The constructor of the tensor then rejects this coordinate.
 pub(super) fn within<T: FileElement>(
     shape: &[usize],
     ranges: &[Range<usize>],
@@ -153,7 +154,7 @@ impl OpenedTable<'_> {
     }
 
     /// Rejects selected rows with coordinates outside the bounds that the file declares for their row group or page.
-    /// Because of such bounds, needed rows may have been skipped.
+    /// Because of wrong bounds, needed rows may have been skipped.
     pub(super) fn check_bounds(
         &mut self,
         number: usize,
@@ -206,7 +207,7 @@ impl OpenedTable<'_> {
     }
 
     /// Returns the smallest and the largest coordinate on an axis of each page of a row group, and its number of rows;
-    /// `None` if the file does not list these.
+    /// `None` if the file does not list them.
     pub(super) fn pages_along(&mut self, number: usize, axis: usize) -> Result<Option<Vec<BoundedPage>>> {
         let (group, column) = (&self.footer.groups[number], self.layout.axes[axis]);
         let chunk = &group.chunks[column];
@@ -216,7 +217,7 @@ impl OpenedTable<'_> {
         Ok(Some(bounds.into_iter().zip(pages).map(page).collect()))
     }
 
-    /// Returns the rows of the pages that may hold coordinates of `range`; `None` if the file does not list these.
+    /// Returns the rows of the pages that may hold coordinates of `range`; `None` if the file does not list them.
     fn pages_in(
         &mut self,
         chunk: &Chunk,
@@ -231,8 +232,8 @@ impl OpenedTable<'_> {
     }
 }
 
-/// Returns whether values within these bounds may be in a range of an axis with `length` positions. Coordinates out of
-/// range, and bounds that contain nothing, skip nothing: reading reports such faults.
+/// Returns whether values within these bounds may be in a range of an axis with `length` positions. The result is also
+/// true for coordinates out of range and for invalid bounds, because reading the values reports these errors.
 fn meets(column: &Column, (min, max): (u64, u64), (range, length): (&Range<usize>, usize)) -> bool {
     let sign = if column.physical == Physical::Int64 { 1 << 63 } else { 1 << 31 };
     let is_negative = layout::is_signed(column) && (min | max) & sign != 0;

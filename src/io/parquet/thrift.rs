@@ -1,7 +1,7 @@
-//! Thrift's compact protocol, in which footers and page headers are written. It is read in place, and no memory is
-//! allocated for a number that is only claimed.
+//! Thrift's compact protocol, in which footers and page headers are written. The bytes are read in place, and memory is
+//! not allocated for a number of elements that is only claimed.
 //!
-//! `None` is returned for bytes that violate the protocol, or that end too early.
+//! Functions return `None` for bytes that violate the protocol or end too early.
 
 /// The maximum nesting depth of structures that are skipped.
 const DEEPEST: usize = 16;
@@ -12,7 +12,7 @@ pub(super) enum Wire {
     True,
     False,
     Byte,
-    /// Integers of 16, 32 or 64 bits, which are all written alike.
+    /// Integers of 16, 32 or 64 bits. All these integers are encoded in the same way.
     Integer,
     Double,
     Binary,
@@ -98,7 +98,7 @@ impl<'a> Thrift<'a> {
             15 => usize::try_from(self.varint()?).ok()?,
             few => usize::from(few),
         };
-        // Some writers declare no valid kind for an empty list.
+        // Some writers declare an invalid kind for an empty list.
         let wire = if count == 0 { Wire::Byte } else { Wire::of(head & 15)? };
         (count <= self.left()).then_some((wire, count))
     }
@@ -118,7 +118,7 @@ impl<'a> Thrift<'a> {
             number = next;
             let before = self.at;
             visit(self, number, wire)?;
-            // A bool does not have bytes after its kind.
+            // The kind of a bool field contains the value, so no bytes follow.
             if self.at == before {
                 self.skip(wire, DEEPEST)?;
             }
@@ -163,7 +163,7 @@ impl<'a> Thrift<'a> {
         }
     }
 
-    /// Skips an element of a list, where a bool is a byte.
+    /// Skips an element of a list. In a list, a bool is one byte.
     fn skip_element(&mut self, wire: Wire, depth: usize) -> Option<()> {
         match wire {
             Wire::True | Wire::False => self.byte().map(|_| ()),
@@ -239,7 +239,7 @@ impl ThriftWriter {
         self.0.push(0);
     }
 
-    /// Writes a field with the given number, which may be any number.
+    /// Writes a field of bytes. The field may have any number.
     pub(super) fn binary(&mut self, number: i64, bytes: &[u8]) {
         self.0.push(0x08);
         self.varint(zagged(number));

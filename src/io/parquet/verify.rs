@@ -1,4 +1,4 @@
-//! Comparing the ranges of a tensor, read one at a time, with the facts that its files declare about all entries.
+//! Comparison of the ranges of a tensor, read one at a time, with the facts that its files declare about all entries.
 //!
 //! If every byte has a checksum, a range is verified while it is read. Hashing all entries again would take as long as
 //! reading.
@@ -46,8 +46,7 @@ impl ReadRanges {
 }
 
 impl Ranges {
-    /// Adds a range. Returns the facts about all entries once the ranges cover `0..length`, and then forgets the
-    /// ranges.
+    /// Adds a range. If the ranges now cover `0..length`, returns the facts about all entries and clears the ranges.
     fn with(&mut self, rows: Range<usize>, extent: Extent, length: usize) -> Option<Extent> {
         self.length = self.length.saturating_add(rows.len());
         if let Some((end, _)) = self.found.insert(rows.start, (rows.end, extent)) {

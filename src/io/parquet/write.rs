@@ -202,8 +202,8 @@ impl Encoder {
         Encoder { writer: get_column_writer(Arc::clone(column), Arc::clone(properties), paged), pages, rows: 0 }
     }
 
-    /// Adds rows of a column; values of a type may be `wider` in the file. Rows are passed page by page, because the
-    /// crate checks for the end of a page only once per batch.
+    /// Adds rows of a column. `wider` is the type of the values if they are wider in the file. Rows are passed page by
+    /// page, because the crate checks for the end of a page only once per batch.
     fn put(&mut self, column: &dyn ColumnBits, rows: Range<usize>, wider: Option<DType>) -> Result<()> {
         let mut start = rows.start;
         while start < rows.end {
@@ -245,7 +245,8 @@ impl PageWriter for Paged {
     }
 }
 
-/// The target of the crate: bytes that the owner of the real writer passes to it. The real writer need not be `Send`.
+/// The target of the crate: bytes that the owner of the real writer passes to it. The real writer does not need to be
+/// `Send`.
 #[derive(Clone, Default)]
 struct Pipe(Arc<Mutex<Vec<u8>>>);
 
@@ -327,7 +328,7 @@ fn properties(described: &Description, settings: Settings) -> Written<WriterProp
     for name in layout::part_names(dtype_of(described), layout::VALUES) {
         let path = ColumnPath::new(vec![name]);
         builder = builder.set_column_encoding(path.clone(), settings.values);
-        // Bounds of floats exclude NaN, so readers must not skip rows by such bounds.
+        // Bounds of floats exclude NaN, so readers must not use these bounds to skip rows.
         builder = builder.set_column_statistics_enabled(path, EnabledStatistics::None);
     }
     Ok(builder.build())

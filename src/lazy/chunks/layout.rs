@@ -1,5 +1,5 @@
-//! The layout of a graph: the values that are computed in chunks, the axes of the chunks, and the values that are
-//! needed entirely.
+//! The layout of a graph: the values that are computed in chunks, the axes of the chunks, and the values that must be
+//! entirely in memory.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -17,7 +17,7 @@ use crate::ops::{OpSpec, Split, Stream, op};
 
 /// The way in which a value that is needed entirely is obtained.
 pub(super) enum Strategy {
-    /// The value exists.
+    /// The value already exists.
     There,
     /// The value is read.
     Read,
@@ -30,15 +30,16 @@ pub(super) enum Strategy {
     Whole,
 }
 
-/// The largest number of shares in a stage. Each concatenation of a value with itself doubles the shares, and the
-/// values after this limit are computed entirely.
+/// The largest number of shares in a stage. Each concatenation of a value with itself doubles the shares. Above this
+/// limit, values are computed entirely.
 const MAX_INPUT_RANGES: usize = 1 << 12;
 
-/// The divisor of the memory for one position of an axis. If positions take more, the axis should not be split.
+/// The divisor of the memory for one position of an axis. If one position takes more memory, the axis should not be
+/// split.
 const HEAVY: u64 = 4;
 
-/// The typical bytes of an accumulator, and of the accumulator of a sum of squares. Few sums of squares are exact in
-/// two floats.
+/// The typical bytes of an accumulator, and of the accumulator of a sum of squares. The second number is larger,
+/// because few sums of squares are exact in two floats.
 const STATE: u128 = 96;
 const SQUARES: u128 = 700;
 
@@ -49,14 +50,14 @@ const COORD: u128 = 16;
 /// The largest number of passes. More passes take longer than repartitioning to temporary files.
 const MAX_PASSES: u128 = 6;
 
-/// The cost of a stage. The first fields count most.
+/// The cost of a stage. Costs are compared by the first field that differs.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Cost {
     /// The missing positions that are needed entirely, if they may take a large fraction of the memory.
     much: u128,
     /// True if the axis has fewer than two positions.
     is_not_cut: bool,
-    /// True if one position of the axis takes too much memory. All positions are assumed to take the same.
+    /// True if one position of the axis takes too much memory. All positions are assumed to take the same memory.
     is_heavy: bool,
     /// True if files are repartitioned to temporary files.
     is_partitioned: bool,
@@ -89,13 +90,13 @@ pub(super) struct Leaf {
     pub(super) is_requested: bool,
 }
 
-/// The accumulators take at most this multiple of the bytes of the inputs, or `MIN_STATES` bytes if that is more.
+/// The accumulators take at most this multiple of the bytes of the inputs, or `MIN_STATES` bytes if this is more.
 const STATES_OF_INPUT: u64 = 16;
 const MIN_STATES: u64 = 16 << 20;
 
 pub(super) struct Layout<'a> {
     plan: &'a Plan,
-    /// For each step, the knowledge that a chunk has of the fill of the entire result.
+    /// For each step, how a chunk determines the fill of the entire result.
     fills: Vec<FillOfChunk>,
     /// The largest number of bytes for values.
     memory: u64,
@@ -116,11 +117,11 @@ pub(super) struct Layout<'a> {
     pub(super) strategies: BTreeMap<usize, Strategy>,
 }
 
-/// The knowledge that a chunk has of the fill of the entire value.
+/// How a chunk of a value determines the fill of the entire value.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum FillOfChunk {
     ValueFacts,
-    /// The fill times factors, which is mostly 0. A chunk that stores every position has the fill of its operand.
+    /// The fill times factors, which is usually 0. A chunk that stores every position has the fill of its operand.
     OfFactors,
     /// The results of an array at unstored positions. A chunk that stores every position has the fill of its operand.
     ArrayKind,
@@ -131,12 +132,12 @@ fn is_reduction(step: &Step) -> bool {
 }
 
 impl FillOfChunk {
-    /// Returns this for each step of a plan. Values that exist know their fill.
+    /// Returns the `FillOfChunk` of each step of a plan. The fills of existing values are known.
     fn of_steps(plan: &Plan, slots: &[Option<ErasedValue>]) -> Vec<Self> {
         let mut fills: Vec<Self> = Vec::with_capacity(plan.steps.len());
         for (step, slot) in plan.steps.iter().zip(slots) {
             let of_inputs = step.inputs.iter().map(|&input| fills[input]).max().unwrap_or(FillOfChunk::ValueFacts);
-            // A reduction of such an operand reads all of it.
+            // A reduction of such an operand reads the entire operand.
             let is_whole = of_inputs == FillOfChunk::ArrayKind && is_reduction(step);
             let is_known = slot.is_some() || is_whole;
             fills.push(if is_known { FillOfChunk::ValueFacts } else { of_inputs.max(Self::of(plan, step)) });
@@ -144,8 +145,8 @@ impl FillOfChunk {
         fills
     }
 
-    /// Returns this for a step whose operands know their fills. If the operands are dynamically typed, the result is an
-    /// array, which does not have a fill, or is 0 at all unstored positions.
+    /// Returns the `FillOfChunk` of a step whose operands have known fills. If the operands are dynamically typed, the
+    /// result is an array, which does not have a fill, or is 0 at all unstored positions.
     fn of(plan: &Plan, step: &Step) -> Self {
         let Some(call) = step.node.call().filter(|call| !call.is_stored()) else { return FillOfChunk::ValueFacts };
         let arrays = step.inputs.iter().filter(|&&input| plan.steps[input].node.kind.format() == "array").count();
@@ -159,8 +160,8 @@ impl FillOfChunk {
     }
 }
 
-/// Returns the largest number of bytes for accumulators. If the inputs are small, the limit depends on their size,
-/// whatever the shape.
+/// Returns the largest number of bytes for accumulators. If the inputs are small, the limit depends on their size and
+/// not on their shape.
 fn states_of(plan: &Plan, memory: u64, slots: &[Option<ErasedValue>]) -> u64 {
     let bytes = |(step, slot): (&Step, &Option<ErasedValue>)| match (slot, &step.node.body) {
         (Some(value), _) => step.node.kind.bytes(value) as u64,
@@ -280,8 +281,8 @@ impl<'a> Layout<'a> {
                 stream(node) == Stream::Fold && bytes <= self.states.into() && self.passes(at) <= MAX_PASSES
             }
         };
-        // If the operand is itself such a reduction, it is needed entirely. Otherwise its own operand would be split
-        // along another axis.
+        // If the operand is itself such a reduction, it is needed entirely. Otherwise the operand of this reduction
+        // would be split along another axis.
         let is_folded = self.do_fold.get(operand) == Some(&true);
         if !fits || node.is_grouped() || is_folded || !self.is_streamed(operand)? {
             return None;
@@ -344,8 +345,8 @@ impl<'a> Layout<'a> {
         }
     }
 
-    /// Returns whether the output is concatenated before it is passed, because its chunks are along another axis than
-    /// the first.
+    /// Returns whether the output is concatenated before it is passed. This is necessary if its chunks are not along
+    /// the first axis.
     fn is_joined(&self, stage: &Stage) -> bool {
         let has_ranges = || self.shapes[stage.of].as_ref().is_some_and(|shape| shape.first() > Some(&1));
         self.streamed == Some(stage.of) && stage.axis > 0 && has_ranges()
@@ -368,8 +369,8 @@ impl<'a> Layout<'a> {
         step.inputs.iter().all(can_be_cut).then(|| input_ranges(&step.node, &shapes, axis))?
     }
 
-    /// Returns whether a reduction needs the fill of its entire operand, which chunks may not know. The fill decides
-    /// the fill of the result, and whether labels that no position has are stored.
+    /// Returns whether a reduction needs the fill of its entire operand, which chunks may not know. The fill of the
+    /// operand determines the fill of the result, and whether the result stores labels without positions.
     fn needs_fill(&self, at: usize) -> bool {
         let step @ Step { node, inputs, .. } = &self.plan.steps[at];
         is_reduction(step)
@@ -383,7 +384,8 @@ impl<'a> Layout<'a> {
     /// Returns the stage that computes a value in chunks along an axis.
     fn stage(&self, of: usize, axis: usize) -> Stage {
         let (mut left, mut met) = (BTreeSet::from([(of, InputRange::along(axis))]), Vec::new());
-        // Operands of steps that test whether they store every position. These operands are computed entirely before.
+        // Operands of steps that test whether they store every position. These operands are computed entirely before
+        // the stage.
         let mut requested = BTreeSet::new();
         // The loop goes from the result to the inputs. Inputs come before the steps that use them, so all users of a
         // step come first.
@@ -414,7 +416,7 @@ impl<'a> Layout<'a> {
             let (inputs, run) = inputs.unwrap_or_default();
             let node = run.map_or_else(|| Arc::clone(node), |run| Arc::new(node.with_run(run)));
             let places = inputs.iter().map(|input| slots[input]).collect();
-            // The patterns of chunks are decided by the entire tensors, so no step is planned on the pattern of one
+            // The entire tensors determine the patterns of chunks, so steps are not planned on the pattern of one
             // operand.
             let step = placed(&steps, node, places, false);
             steps.push(step);

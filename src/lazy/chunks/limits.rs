@@ -7,19 +7,19 @@ use crate::base::limit;
 /// the same time, and work makes copies.
 pub(super) const INPUT: u64 = 8;
 
-/// The bytes that a chunk of input may always take, if all input that is read at once may take as much. Pages are read
-/// entirely, and small chunks would share many pages.
+/// The bytes that a chunk of input may always take, if this is not more than the limit for all input that is read at
+/// once. Pages are read entirely, and small chunks would share many pages.
 pub(super) const MIN_READ: u64 = 2 << 20;
 
 /// The divisor of the memory for the results of a step, in all chunks that are computed at once. Earlier and later
-/// steps need memory too.
+/// steps also need memory.
 pub(super) const RESULT: u64 = 4;
 
-/// The divisor of the memory for the accumulators of a reduction. The results of all reductions may take the same size
-/// again.
+/// The divisor of the memory for the accumulators of a reduction. The results of all reductions may take the same
+/// number of bytes in addition.
 pub(super) const STATES: u64 = 4;
 
-/// The bytes that the result of a step may always take. They fit in the additional memory for work.
+/// The bytes that the result of a step may always take. These bytes are part of the additional memory for work.
 const MIN_MEMORY: u64 = 4 << 20;
 
 /// The advice for a value that is too large, and for a result that may take a fraction of the memory.
@@ -38,8 +38,8 @@ impl MemoryBudget {
         self.memory.saturating_sub(self.held)
     }
 
-    /// Rejects `bytes` that do not fit together with the held values. The error reports the sum of both, which is the
-    /// limit to set.
+    /// Rejects `bytes` if these bytes and the held values exceed the limit. The error reports the sum, which is the
+    /// necessary limit.
     pub(super) fn check(&self, what: &'static str, bytes: u128) -> Result<()> {
         let bytes = bytes.saturating_add(self.held.into());
         match bytes <= u128::from(self.memory) {
@@ -49,13 +49,14 @@ impl MemoryBudget {
     }
 
     /// Returns the result of `work`, and limits results that may become too large. The limit is the remaining memory
-    /// divided by `part`, and by the number of works that run at once.
+    /// divided by `part`, and by the number of computations (`works`) that run at the same time.
     pub(super) fn bounded<T>(&self, part: u64, works: u64, work: impl FnOnce() -> Result<T>) -> Result<T> {
         let limit = (self.left() / part).max(MIN_MEMORY) / works;
         limit::within(Some(limit), work).map_err(|error| self.with_totals(error, limit, part))
     }
 
-    /// Returns an error at the limit of a fraction with the bytes of all fractions and of the held values.
+    /// Converts an error about the limit of one fraction: the new error reports the bytes of all fractions and of the
+    /// held values.
     fn with_totals(&self, error: Error, own: u64, part: u64) -> Error {
         match error {
             Error::Lazy { operation, file, line, cause } => {
@@ -71,7 +72,7 @@ impl MemoryBudget {
     }
 }
 
-/// Returns how many times its limit a rejected result would take, rounded up.
+/// Returns the size of a rejected result divided by its limit, rounded up.
 pub(super) fn excess(error: &Error) -> Option<u128> {
     match error {
         Error::Lazy { cause, .. } => excess(cause),

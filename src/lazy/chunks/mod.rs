@@ -1,6 +1,6 @@
 //! The engine for tensors larger than memory, which computes results in chunks along one axis.
 //!
-//! A step with a rule in [`input_ranges`](super::shares) is computed chunk by chunk. Other steps need their entire operands,
+//! A step with a rule in [`input_ranges`](super::input_ranges) is computed chunk by chunk. Other steps need their entire operands,
 //! which must fit in memory. Streaming reductions, and medians and variances of all elements, can read chunks along an
 //! axis that they do not keep.
 
@@ -24,12 +24,13 @@ use crate::base::sealed::Sealed;
 
 /// The engine for tensors larger than memory, which computes graphs in chunks.
 ///
-/// Each chunk is a range of an axis and fits in memory. Results are bitwise identical to those of
+/// Each chunk is a range of an axis and fits in memory. Results are bitwise identical to the results of
 /// [`Threads`](super::Threads), for any size of the chunks.
 ///
-/// The data of a graph is split: files of `io::scan` (feature `parquet`), tensors, and program inputs.
-/// [`explain`](super::On::explain) shows the axes of the chunks. Values that are needed entirely are shown too; these
-/// values must fit in memory. The page [`larger_than_memory`](crate::documents::larger_than_memory) describes the memory use.
+/// The engine splits the data of a graph: files of `io::scan` (feature `parquet`), tensors, and program inputs.
+/// [`explain`](super::On::explain) shows the axes of the chunks. `explain` also shows the values that are needed
+/// entirely. These values must fit in memory. The page [`larger_than_memory`](crate::documents::larger_than_memory)
+/// describes the memory use.
 ///
 /// # Examples
 ///
@@ -53,7 +54,8 @@ pub struct Chunks {
 impl Chunks {
     /// Returns an engine that uses at most `bytes` bytes of memory for values.
     ///
-    /// The work on values uses up to 64 MiB more. Files without a page index also use one row group per thread.
+    /// Work on values uses up to 64 MiB of additional memory. Files without a page index also use one row group per
+    /// thread.
     pub fn memory(bytes: u64) -> Self {
         Chunks { memory: bytes, positions: usize::MAX, folder: None }
     }
@@ -66,8 +68,8 @@ impl Chunks {
     /// Sets the folder for temporary files.
     ///
     /// The default is the temporary folder of the system. The files are in a new subfolder, which is removed after the
-    /// graph is computed or has failed. The next run that creates files there removes the subfolders of interrupted
-    /// processes.
+    /// graph is computed or has failed. The next run that creates files in this folder removes the subfolders of
+    /// interrupted processes.
     ///
     /// ```
     /// use lacuna::lazy::Chunks;

@@ -1,4 +1,4 @@
-//! The state of a run in chunks: the layout, the values that are held, and the memory that is left.
+//! The state of a run in chunks: the layout, the values that are held, and the remaining memory.
 
 use super::Chunks;
 use super::layout::Layout;
@@ -38,7 +38,7 @@ impl<'a> Run<'a> {
     /// Repartitions a source to temporary files by ranges of an axis, each of at most `bytes` bytes. Returns `None` if
     /// the source is already in this order.
     ///
-    /// The files have only the entries of the bins.
+    /// The files contain only the entries of the bins.
     pub(super) fn partitioned(
         &self,
         of: &dyn Source,

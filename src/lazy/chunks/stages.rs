@@ -97,7 +97,7 @@ impl Run<'_> {
             done += kind.shape(part).get(stage.axis).map_or(0, |&length| length as u128);
             parts.push(Arc::clone(part));
             let what = "the chunks of this result together with the result";
-            // The error reports the estimated size of the entire result, if the chunks so far are typical.
+            // The error reports the size of the entire result, estimated from the chunks so far.
             let all = || bytes.saturating_mul(stage.length as u128) / done.max(1);
             self.budget.check(what, bytes).or_else(|_| self.budget.check(what, bytes.max(all())))
         })?;
@@ -121,7 +121,7 @@ impl Run<'_> {
         }
     }
 
-    /// Computes a reduction from chunks of its operand. Without `fill`, the fill of the first chunk with a stored
+    /// Computes a reduction from chunks of its operand. If `fill` is `None`, the fill of the first chunk with a stored
     /// element is used.
     ///
     /// Also returns the fill of unstored positions, if this fill is different.
@@ -197,13 +197,13 @@ impl ChunkFill {
     }
 
     /// Returns a slice of a chunk without entries. The slice along the first axis is a window, so the slice along the
-    /// other axis reads no entries.
+    /// other axis does not read entries.
     fn empty(&self, part: &ErasedValue) -> Result<ErasedValue> {
         let none = self.ranges.slice(part, 0, 0..0)?;
         if self.axis == 0 { Ok(none) } else { self.ranges.slice(&none, self.axis, 0..0) }
     }
 
-    /// Rejects a chunk whose unstored positions have another fill than in earlier chunks.
+    /// Rejects a chunk if its fill at unstored positions differs from the fill of earlier chunks.
     fn note(&mut self, part: &ErasedValue) -> Result<()> {
         if self.ranges.stored(part) as u128 == self.kind.shape(part).wide_size() {
             return Ok(());

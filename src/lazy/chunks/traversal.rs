@@ -20,8 +20,8 @@ use crate::pattern::PartOf;
 /// The largest number of bins, whose weights are known.
 const BINS: usize = 1 << 20;
 
-/// The largest number of smaller ranges into which a range is split if a result is too large. Each of these can be
-/// split again.
+/// The largest number of smaller ranges into which a range is split if a result is too large. Each of these ranges can
+/// be split again.
 const PARTS: usize = 1 << 12;
 
 /// The largest number of chunks that are computed at once. If there are more threads, several threads work on one
@@ -49,7 +49,7 @@ pub(super) struct Traversal<'s> {
     limit: u64,
     /// A smaller limit after the result of a step was too large. The limit grows again while results fit.
     reduced_limit: u64,
-    /// The largest ratio of the bytes of a result to the bytes of its input, once a chunk is computed.
+    /// The largest ratio of the bytes of a result to the bytes of its input; `None` before a chunk is computed.
     grown: Option<u64>,
     /// The computed chunks that are not passed yet.
     found: VecDeque<ErasedValue>,
@@ -57,7 +57,7 @@ pub(super) struct Traversal<'s> {
     failed: Option<Error>,
     /// The arrays of finished chunks, for reuse.
     chunk_buffers: Arc<ChunkBuffers>,
-    /// True if all bins are processed.
+    /// True after all bins are processed.
     is_done: bool,
 }
 
@@ -138,8 +138,8 @@ impl<'s> Traversal<'s> {
         self.stage.leaves.iter().filter(is_one).count().max(1) as u64
     }
 
-    /// Returns the next ranges, which are computed at once. A remaining range is computed separately. So is the first
-    /// range, because its result shows how large results are.
+    /// Returns the next ranges, which are computed at once. A remaining range is computed separately. The first range
+    /// is also computed separately, because its result shows the size of results.
     fn ranges(&mut self) -> Result<Vec<Ranged>> {
         if let Some(left) = self.left.pop() {
             return Ok(vec![self.begun(left)]);
@@ -175,8 +175,8 @@ impl<'s> Traversal<'s> {
         Ok(ranges)
     }
 
-    /// Returns the first positions of a range, up to the number that is allowed at once. A very long axis allows more.
-    /// The other positions are added to the remaining ranges.
+    /// Returns the first positions of a range, up to the number that is allowed at once. For a very long axis the
+    /// number is larger. The other positions are added to the remaining ranges.
     fn begun(&mut self, Ranged { range, weight }: Ranged) -> Ranged {
         let reduced_limit = self.run.chunks.positions.max(self.stage.length.div_ceil(BINS << 4));
         let end = range.end.min(range.start.saturating_add(reduced_limit));
@@ -186,7 +186,8 @@ impl<'s> Traversal<'s> {
         Ranged { range: range.start..end, weight }
     }
 
-    /// Returns the next bins that fit, at least one bin. Without bins, the first range is empty.
+    /// Returns the range of the next bins that fit in the limit, at least one bin. Without bins, the first range is
+    /// empty.
     fn range(&mut self) -> Option<Result<Ranged>> {
         if self.is_done {
             return None;
@@ -289,8 +290,8 @@ impl<'s> Traversal<'s> {
         }
     }
 
-    /// Computes ranges at once, up to a range that fails, or for which the result of a step is too large. A range with
-    /// a too large result remains, split if necessary, and so do the ranges after it.
+    /// Computes ranges at once, up to a range that fails, or for which the result of a step is too large. A range whose
+    /// result is too large is added to the remaining ranges, split if necessary. All later ranges are also added.
     fn compute(&mut self, ranges: &[Ranged]) -> Vec<ErasedValue> {
         let works = ranges.len();
         let computed = threads::map_each(
@@ -327,8 +328,7 @@ impl<'s> Traversal<'s> {
         found
     }
 
-    /// Computes the steps for a range, which is one of `works` ranges that are computed at once. The outer error is an
-    /// error of reading.
+    /// Computes the steps for a range. `works` ranges are computed at the same time. The outer error is a read error.
     fn computed(&self, range: &Range<usize>, works: u64) -> Result<Result<Vec<ErasedValue>>> {
         self.chunk_buffers.within(|| {
             let slots = self.read(range)?;
@@ -341,11 +341,11 @@ impl<'s> Traversal<'s> {
         })
     }
 
-    /// Returns smaller ranges, the last range first, for a range with a too large result. If the range may fit when
-    /// computed separately, it is returned unchanged. Returns `None` if the range cannot be split.
+    /// Returns smaller ranges, the last range first, for a range whose result is too large. If the result may fit when
+    /// the range is computed separately, the range is returned unchanged. Returns `None` if the range cannot be split.
     fn parts(&mut self, error: &Error, Ranged { range, weight }: &Ranged, works: u64) -> Option<Vec<Ranged>> {
         let excess = excess(error).filter(|_| works > 1 || range.len() > 1)?.div_ceil(works.into());
-        // Half of the limit, so that a range with a larger result than the others fits too.
+        // The ranges use half of the limit, so that a range with a larger result than the other ranges also fits.
         let parts = match excess {
             ..=1 if works > 1 => 1,
             _ => usize::try_from(excess.saturating_mul(2)).unwrap_or(PARTS).clamp(2, PARTS).min(range.len()),
@@ -363,7 +363,7 @@ impl<'s> Traversal<'s> {
         let found = found.ok_or_else(missing)?;
         let grown = node.kind.bytes(&found) as u64 / weight.max(&(1 << 16));
         self.grown = Some(self.grown.unwrap_or(1).max(grown));
-        // If the length is wrong, the rule of the step is wrong. An error is better than a wrong result.
+        // If the length is wrong, the rule of the step has an error. Return an error instead of a wrong result.
         match node.kind.shape(&found).get(self.stage.axis) == Some(&range.len()) {
             true => Ok(node.kind.by_ranges().map_or_else(|| Arc::clone(&found), |kind| kind.part_of(&found, None))),
             false => Err(missing()),

@@ -66,7 +66,7 @@ impl ForwardStep<'_> {
         }
         let is_operand = |parameter: &&str| matches!(*parameter, "x" | "y" | "yes" | "no");
         let mut own = self.call.op.names().filter(is_operand).map(|name| self.call.named(name).input());
-        // A number does not receive a gradient, so only the other operand does.
+        // A number does not receive a gradient, so only the other operand receives one.
         if let Some(number) = own.clone().position(|input| input.is_some()).filter(|_| own.any(|input| input.is_none()))
         {
             let found = self.graph.call(back, self.arguments(back, &[upstream, wrt(number)]));
@@ -117,7 +117,7 @@ impl ForwardStep<'_> {
         if !is_sum {
             return None;
         }
-        // A masked product is computed only at its own entries, so the upstream gradient counts only there.
+        // A masked product is computed only at its own entries, so the upstream gradient counts only at these entries.
         let upstream = match self.call.named("mask") {
             Arg::Absent => Arc::clone(upstream),
             _ => self.graph.on_pattern(self.node, upstream)?,

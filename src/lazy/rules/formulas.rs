@@ -1,4 +1,4 @@
-//! The formulas of gradients, which are differentiated for the gradients of gradients.
+//! The formulas of gradients. Differentiating a formula results in the gradient of a gradient.
 
 use std::f64::consts::{LN_2, LN_10};
 use std::ops::{Add, Mul, Sub};

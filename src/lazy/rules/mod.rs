@@ -111,8 +111,8 @@ impl StepBuilder {
         self.spread(&RuleArg::Whole(Arc::clone(x)), gradient, Axes::none())
     }
 
-    /// Returns the upstream gradient of a gradient of `x`, only at the stored entries of `x`. The gradient does not
-    /// depend on other positions, because it stores nothing there. An array stays unchanged.
+    /// Returns the upstream gradient of a gradient of `x`, only at the stored entries of `x`. The gradient of `x` does
+    /// not have entries at other positions, so it does not depend on them. An array stays unchanged.
     fn at_entries(self, x: &Arc<Node>, upstream: &Arc<Node>) -> Option<Arc<Node>> {
         match x.kind.format() {
             "array" => Some(Arc::clone(upstream)),
@@ -142,7 +142,7 @@ pub(in crate::lazy) fn zeros(x: &Arc<Node>) -> Option<Arc<Node>> {
     StepBuilder(None).call(&op::zeros_like, [RuleArg::Whole(Arc::clone(x))])
 }
 
-/// Returns whether a call reads an input only as data, such as positions. No gradient goes through data.
+/// Returns whether a call reads an input only as data, such as positions. Data do not receive gradients.
 pub(in crate::lazy) fn is_parameter(call: &Call, input: usize) -> bool {
     let mut own = call.op.parameters().zip(call.args()).filter(|(_, arg)| arg.inputs().contains(&input));
     own.all(|(parameter, _)| !parameter.is_operand())
@@ -211,7 +211,7 @@ const LIST: &str = "list";
 /// Returns one of several results of a step. The result has the shape of `input`, whose gradient it is.
 pub(in crate::lazy) fn part(of: &Arc<Node>, number: usize, input: Option<&Arc<Node>>) -> Option<Arc<Node>> {
     let is_list = |kind: &dyn Kind| kind.format() == LIST;
-    // The step has one result, and a list of the other results.
+    // The results of the step are one value and a list with all other values.
     if number > 0 && !is_list(of.kind) && of.kind.kind_of_part(1).is_some_and(is_list) {
         return one_of(&one_of(of, 1, None)?, number - 1, input);
     }

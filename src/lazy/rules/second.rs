@@ -38,7 +38,7 @@ impl ForwardStep<'_> {
                 graph.call(op, self.arguments(op, &[("x", own)]))?
             }
             // The gradient multiplies by a piecewise constant factor, so the incoming gradient is multiplied by the
-            // same factor. The derivative of the factor is 0, so the operand receives nothing.
+            // same factor. The derivative of the factor is 0, so the operand does not receive a gradient.
             Second::Again => {
                 let came = ("upstream", RuleArg::Whole(Arc::clone(came)));
                 graph.call(self.call.op, self.arguments(self.call.op, &[came]))?
@@ -243,8 +243,8 @@ impl ForwardStep<'_> {
 
     /// Returns the gradient of one operand of an arithmetic operation.
     ///
-    /// If one operand is a view of stored entries, the other must be a view of the same known shape. For dynamically
-    /// typed operands one view is enough.
+    /// If one operand is a view of stored entries, the other operand must be a view of the same known shape. For
+    /// dynamically typed operands one view is enough.
     fn of_two(&self, forward: &'static OpSpec, number: usize) -> Option<Arc<Node>> {
         let [x, y, g] = ["x", "y", "upstream"].map(|name| self.term(name));
         let is_view = |term: &Term| matches!(term.node, Some(RuleArg::Stored(_)));
@@ -267,7 +267,7 @@ impl ForwardStep<'_> {
     /// Returns the gradient of one operand of an arithmetic operation on two views of stored entries.
     ///
     /// A sum stores the entries of both operands, so each entry receives the upstream gradient of its result. A product
-    /// stores only common entries, so an entry of only one operand receives nothing.
+    /// stores only common entries, so an entry of only one operand does not receive a gradient.
     fn of_views(&self, forward: &'static OpSpec, number: usize, [x, y]: [&Arc<Node>; 2]) -> Option<Arc<Node>> {
         let g = self.named("upstream").node().cloned()?;
         let (own, other) = if number == 0 { (x, y) } else { (y, x) };
@@ -290,8 +290,8 @@ impl ForwardStep<'_> {
         }
     }
 
-    /// Returns the product of a gradient and a factor, on the pattern of an operand. Positions that only one of both
-    /// stores are 0.
+    /// Returns the product of a gradient and a factor, on the pattern of an operand. Positions that only one of the two
+    /// values stores are 0.
     fn met(&self, of: &Arc<Node>, gradient: Arc<Node>, factor: &Arc<Node>) -> Option<Arc<Node>> {
         let factors = [RuleArg::Stored(gradient), RuleArg::Stored(Arc::clone(factor))];
         let product = self.graph.call(&op::mul_nonzero, factors)?;

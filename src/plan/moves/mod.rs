@@ -32,7 +32,7 @@ pub enum MoveStep {
     /// Inserts this number of positions before each axis. The new positions have the fill. The shape determines the
     /// number of positions after each axis.
     Pad(Vec<usize>),
-    /// The axes of the result: each axis is an axis of the operand or a new axis of length 1. Removed axes have length 1.
+    /// The axes of the result, each an axis of the operand or a new axis of length 1. Removed axes have length 1.
     Axes(Vec<Option<usize>>),
     /// Keeps positions with `column - row` between the two bounds, on the last two axes. All others become zero.
     Band(i128, i128),
