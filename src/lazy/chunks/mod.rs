@@ -1,8 +1,8 @@
 //! The engine for tensors larger than memory, which computes results in chunks along one axis.
 //!
-//! A step with a rule in [`input_ranges`](super::input_ranges) is computed chunk by chunk. Other steps need their entire operands,
-//! which must fit in memory. Streaming reductions, and medians and variances of all elements, can read chunks along an
-//! axis that they do not keep.
+//! A step with a rule in [`input_ranges`](super::input_ranges) is computed chunk by chunk. Other steps need their
+//! entire operands, which must fit in memory. Streaming reductions, and medians and variances of all elements, can read
+//! chunks along an axis that they do not keep.
 
 mod layout;
 mod limits;
