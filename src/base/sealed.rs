@@ -1,4 +1,4 @@
 //! The supertrait of public traits that other crates cannot implement.
 
-/// A type for which this crate implements its sealed traits: a type of this crate or of another crate.
+/// A type that implements sealed traits of this crate.
 pub trait Sealed {}

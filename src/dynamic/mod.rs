@@ -109,7 +109,7 @@ use any_of_type;
 
 crate::__with_dtypes! {
     (any_of_type)
-    /// A tensor with dynamically typed format and elements, such as a tensor from a file.
+    /// A tensor with dynamically typed format and elements, for example from a file.
     ///
     /// [`dispatch!`](crate::dispatch!) runs generic code on the tensor. `==` compares under the rules of
     /// [`Tensor`].

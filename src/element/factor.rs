@@ -4,7 +4,9 @@ use num_complex::Complex;
 
 use super::exact::FloatFormat;
 
-/// A factor of a product, or a partial product. Swapping the factors gives a bitwise identical product.
+/// A factor of a product, or a partial product.
+///
+/// Swapping two factors gives a bitwise identical product.
 pub trait ProductFactor: Copy + Send + Sync {
     /// The neutral factor.
     const ONE: Self;

@@ -423,6 +423,8 @@ pub trait Float:
     }
 }
 
-/// Types whose zero consists of zero bits. Values can be read as bytes. Bytes can be converted to values after a check.
+/// Types whose zero consists of zero bits.
+///
+/// Values can be read as bytes. Bytes can be converted to values after a check.
 pub trait ElementBytes: bytemuck::Zeroable + bytemuck::NoUninit + bytemuck::CheckedBitPattern {}
 impl<T: bytemuck::Zeroable + bytemuck::NoUninit + bytemuck::CheckedBitPattern> ElementBytes for T {}

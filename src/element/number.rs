@@ -69,7 +69,9 @@ impl DType {
         DType::Complex128,
     ];
 
-    /// Returns the name in numpy. The name of `half::bf16`, which numpy does not have, is `bfloat16`.
+    /// Returns the name in numpy.
+    ///
+    /// The name of `half::bf16`, which numpy does not have, is `bfloat16`.
     pub const fn name(self) -> &'static str {
         match self {
             DType::Bool => "bool",

@@ -70,7 +70,7 @@ pub(super) fn input_of(nodes: &[ExpressionNode], arguments: &[Argument], at: &Ra
     })
 }
 
-/// Returns a tensor without entries for an input; `None` if a length of the input is open.
+/// Returns a tensor without entries for an input; `None` if a length is open.
 #[doc(hidden)]
 pub fn header(input: &Input) -> Option<AnyTensor> {
     let lengths: Vec<usize> = input.lengths.iter().copied().collect::<Option<_>>()?;

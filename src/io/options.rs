@@ -33,7 +33,9 @@ pub(crate) enum EntryOrder {
     Any,
 }
 
-/// The options for reading a file. By default, the file determines all properties of the tensor.
+/// The options for reading a file.
+///
+/// By default, the file determines all properties of the tensor.
 ///
 /// # Examples
 ///

@@ -124,7 +124,9 @@ fn write_watched(
     Ok(writer.flush()?)
 }
 
-/// The tensors that can be written to files: [`Tensor`] in both formats, [`AnyTensor`], and arrays of `ndarray`.
+/// The tensors that can be written to files.
+///
+/// These are [`Tensor`] in both formats, [`AnyTensor`], and arrays of `ndarray`.
 ///
 /// The trait is sealed.
 pub trait FileTensor: Sealed {

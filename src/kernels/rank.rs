@@ -12,7 +12,9 @@ pub enum EvenCount {
     Lower,
 }
 
-/// The definition of a quantile whose rank is between two elements. The names are the names in numpy.
+/// The definition of a quantile whose rank is between two elements.
+///
+/// The names are the names in numpy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum QuantileMethod {
     /// The linear interpolation between the two elements.

@@ -2,8 +2,9 @@
 
 use crate::element::{Dot, Element, Real, Ring, maximum, minimum};
 
-/// Two operations on elements of type `T`: the first forms a term from a left and a right element, the second adds
-/// terms in order.
+/// Two operations on elements of type `T`, for matrix products.
+///
+/// The first operation forms a term from a left and a right element. The second operation adds terms in order.
 ///
 /// The functions of [`Matmul`](crate::Matmul) construct all semirings.
 pub trait Semiring<T>: Copy + Send + Sync {

@@ -127,7 +127,7 @@ impl<V: Value, E: Engine> On<V, E> {
         found.ok_or_else(none).map(super::node::downcast_owned)
     }
 
-    /// Returns the text of [`Program::explain`], and a description of how the engine runs the steps.
+    /// Returns the text of [`Program::explain`], and how the engine runs the steps.
     ///
     /// # Errors
     ///

@@ -144,7 +144,7 @@ impl<'a> View<'a> {
             .map(|moves| moves.with_shapes().collect())
     }
 
-    /// Returns the index of the result that the step reads from an input with several results.
+    /// Returns which result of an input with several results the step reads.
     pub fn part(self) -> Option<usize> {
         if let Body::Part(number) = self.step.node.body { Some(number) } else { None }
     }

@@ -477,7 +477,9 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
         self.sparse().same_as(other.sparse())
     }
 
-    /// Returns whether the patterns of two tensors share memory. They share memory after an elementwise operation.
+    /// Returns whether the patterns of two tensors share memory.
+    ///
+    /// For example, they share memory after an elementwise operation.
     pub fn shares_pattern_with<U: Element>(&self, other: &Tensor<P, U>) -> bool {
         self.pattern.shares_arrays_with(&other.pattern)
     }

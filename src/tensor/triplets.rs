@@ -209,7 +209,7 @@ impl<T: Element, I: Index> Triplets<T, I> {
         entries.into_iter().try_for_each(|(coords, value)| self.push(coords.as_ref(), value))
     }
 
-    /// Constructs triplets from `(coordinates, value)`, with the smallest possible shape.
+    /// Constructs triplets from `(coordinates, value)`, with the smallest shape.
     ///
     /// The length of each axis is its largest coordinate plus 1, or 0 without triplets.
     ///
