@@ -336,7 +336,7 @@ pub enum Error {
 
     /// The batches have different numbers of entries, but the requested layout needs equal numbers.
     ///
-    /// Keep lacuna's own CSR, whose batches may differ.
+    /// Keep the CSR format of lacuna, whose batches may store different numbers of entries.
     #[error("batch {batch} has {found} entries, batch 0 has {expected}; this layout requires equal numbers of entries")]
     UnevenBatches {
         /// The first batch that differs.
@@ -409,7 +409,7 @@ pub enum Error {
         count: usize,
     },
 
-    /// A sum does not fit its integer type.
+    /// A sum of integers does not fit the type of the result.
     ///
     /// Cast to a wider type before the sum.
     #[error("the sum at {coords:?} does not fit {dtype}")]
@@ -420,7 +420,7 @@ pub enum Error {
         dtype: &'static str,
     },
 
-    /// A result does not fit its integer type.
+    /// A result does not fit the integer type of the elements.
     ///
     /// Cast to a wider type or to floats before the operation.
     #[error(
@@ -458,7 +458,7 @@ pub enum Error {
         coords: Option<Vec<usize>>,
     },
 
-    /// An element that is not finite meets an implicit zero. Their result is not zero.
+    /// The result of an infinite or NaN element and an implicit zero is not zero.
     ///
     /// Operate on `x.stored()` and `y.stored()`, which combine common entries only.
     #[error(
