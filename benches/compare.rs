@@ -4,8 +4,8 @@
 //! `DIR/<dataset>` holds the arrays of a data set as `.npy` files and its shape in `meta.json`. Inputs are loaded and
 //! tensors built before the clock starts, results built inside it and dropped outside. A first run warms up; its
 //! result gives `check`, the sums of the plain arrays (NaN left out), so that a wrong answer cannot look fast. Its peak
-//! memory goes to stderr. Written files go to the folder that `MEM_DIR` names, which had better be in memory. Arrays lie
-//! where the allocator puts them; with `LACUNA_BENCH_PAGES=huge` in huge pages, as those of numpy do.
+//! memory goes to stderr. Written files go to the folder that `MEM_DIR` names, which had better be in memory. Arrays
+//! lie where the allocator puts them; with `LACUNA_BENCH_PAGES=huge` in huge pages, as those of numpy do.
 
 #[path = "compare/data.rs"]
 mod data;

@@ -1,5 +1,5 @@
-//! Graphs beside what they stand for: `cargo bench --features lazy --bench lazy [-- ENTRIES]`, 10^7 entries without one,
-//! ten a row.
+//! Graphs beside what they stand for: `cargo bench --features lazy --bench lazy [-- ENTRIES]`, 10^7 entries without
+//! one, ten a row.
 //!
 //! Of each chain the least microseconds of several runs: the operations one by one, the program in its first run and in
 //! a later one on the same pattern, the kernels on bare arrays without a pattern, and one loop by hand. The last two

@@ -1,6 +1,6 @@
 //! No memory: every large allocation of readers, constructors and operations is made to fail, one after the other. Each
-//! time there is an error, no end of the process, and nothing stays behind. By itself `cargo test` asks less: see `WAYS`
-//! and `EACH`.
+//! time there is an error, no end of the process, and nothing stays behind. By itself `cargo test` asks less: see
+//! `WAYS` and `EACH`.
 //!
 //! *Large* is what grows with the input: more than 64 KiB, for operations more than 4 KiB. Smaller ones, of which some
 //! have no fallible form in Rust (`Arc`, `Box`, messages, the buffers of a decoder), do not fail here;
@@ -121,8 +121,8 @@ unsafe impl GlobalAlloc for Failing {
 #[global_allocator]
 static MEMORY: Failing = Failing;
 
-/// Up to here each large allocation fails; beyond, where they come in groups that are alike, `cargo test` lets every 32nd
-/// fail.
+/// Up to here each large allocation fails; beyond, where they come in groups that are alike, `cargo test` lets every
+/// 32nd fail.
 const EACH: usize = 64;
 
 /// The numbers of failing allocations: one, or one and all after it. `cargo test` runs one of the two, chosen by the

@@ -403,8 +403,8 @@ fn a_range_of_which_a_step_would_make_too_much_is_computed_in_parts() {
     assert!(repeated.on(engine).collect().unwrap().same_as(&repeated.collect().unwrap()));
 }
 
-/// Some rows of a product are full, and others hold an entry: of ranges that are computed at once the second one makes too
-/// much and is left in parts, and those behind it come after these.
+/// Some rows of a product are full, and others hold an entry: of ranges that are computed at once the second one makes
+/// too much and is left in parts, and those behind it come after these.
 #[test]
 fn ranges_behind_one_that_makes_too_much_come_after_its_parts() {
     let coords = (0..1000_u32).flat_map(|row| (0..1 + u32::from((250..330).contains(&row))).map(move |at| (row, at)));

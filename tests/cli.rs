@@ -1901,7 +1901,8 @@ fn expressions_run_in_chunks() {
         stdout(&lacuna(&[&on_disk[..], &chunks].concat())),
         stdout(&lacuna(&["eval", "from_dense(x + a)", &x, &a, "--json"]))
     );
-    // A table that is partitioned out has the format that is asked for, and one of another name is a table by its bytes.
+    // A table that is partitioned out has the format that is asked for, and one of another name is a table by its
+    // bytes.
     let columns = ["sum", &table, "--axis", "0", "--layout", "csr", "--json"];
     assert_eq!(stdout(&lacuna(&[&columns[..], &chunks].concat())), stdout(&lacuna(&columns)));
     let renamed = folder.path("karate.data");

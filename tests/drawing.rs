@@ -1,5 +1,5 @@
-//! Draws the pictures of the documents as SVG. Coordinates have at most one decimal, so that a picture has the same text
-//! on every machine.
+//! Draws the pictures of the documents as SVG. Coordinates have at most one decimal, so that a picture has the same
+//! text on every machine.
 
 // Without files fewer pictures are drawn.
 #![cfg_attr(not(feature = "io"), allow(dead_code))]

@@ -1247,7 +1247,8 @@ fn of_both(text: &str, x: &AnyTensor, a: &ArrayD<f64>) -> Result<AnyValue, Fault
     })
 }
 
-/// An array with a tensor has the values of both dense forms, and the pattern of the tensor only where its fill absorbs.
+/// An array with a tensor has the values of both dense forms, and the pattern of the tensor only where its fill
+/// absorbs.
 #[test]
 fn arrays_beside_tensors_have_the_values_of_dense_forms() {
     let mut numbers = Numbers(1);
@@ -1525,7 +1526,8 @@ fn lines_take_and_answer_arrays() {
     assert_eq!(answer(&json!({"eval": "a * 2", "a": found}))["values"], json!([[[0], 5.0], [[1], 2.0]]));
 }
 
-/// Gradients of gradients name their operand by number. Numbers, complex constants and stored entries took a wrong path.
+/// Gradients of gradients name their operand by number. Numbers, complex constants and stored entries took a wrong
+/// path.
 #[test]
 fn second_gradients_are_those_of_the_operand_with_the_number() {
     let tensor = |values: [f64; 4]| {

@@ -102,7 +102,8 @@ fn what_is_scanned_in_ranges_is_what_is_read() {
     }
 }
 
-/// A range of which all positions are stored has a fill of its own; the others have that of the tensor, or there is none.
+/// A range of which all positions are stored has a fill of its own; the others have that of the tensor, or there is
+/// none.
 #[test]
 fn ranges_without_gaps_are_written_with_the_fill_of_the_others() {
     let folder = Folder::new("fills");
@@ -330,9 +331,9 @@ fn a_slice_of_what_is_scanned_reads_its_ranges_alone() {
     assert!(first.on(Chunks::memory(1 << 20)).collect().is_ok());
 }
 
-/// The slice goes before the sum of squares that overflows: what is written, as what is collected, refuses with the place
-/// in the whole. Written alone it named that in the slice.
-/// Whether an operand that is repeated stores every position is asked of all of it, and not of a range.
+/// The slice goes before the sum of squares that overflows: what is written, as what is collected, refuses with the
+/// place in the whole. Written alone it named that in the slice. Whether an operand that is repeated stores every
+/// position is asked of all of it, and not of a range.
 #[test]
 fn repeated_operands_from_files_decide_as_a_whole() {
     let folder = Folder::new("whole");
@@ -434,8 +435,8 @@ fn folders_of_processes_that_were_killed_go() {
     assert_eq!(left.map(|folder| folder.exists()), [false, true, true]);
 }
 
-/// By one bit of the lists of pages, or of what a row group says of its coordinates, pages were left out in silence: 79520
-/// for 100000 entries of 1.
+/// By one bit of the lists of pages, or of what a row group says of its coordinates, pages were left out in silence:
+/// 79520 for 100000 entries of 1.
 #[test]
 fn damaged_bounds_are_refused_or_make_no_difference() {
     let folder = Folder::new("damaged-bounds");

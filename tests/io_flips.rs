@@ -1,5 +1,5 @@
-//! Files with a bit that is not what was written: whatever reads them, in memory, piece by piece or in ranges, gives the
-//! right answer or an error. Files without checksums are read, and it is told that they have none.
+//! Files with a bit that is not what was written: whatever reads them, in memory, piece by piece or in ranges, gives
+//! the right answer or an error. Files without checksums are read, and it is told that they have none.
 
 #![cfg(feature = "parquet")]
 
@@ -230,7 +230,8 @@ fn what_is_damaged_leaves_the_reader_in_no_piece() {
     assert!(seen > 20_480 && seen < x.nnz() && errors == 1, "{seen}");
 }
 
-/// Engines that read ranges name the file, whatever they read first: coordinates along an axis, or all to deal them out.
+/// Engines that read ranges name the file, whatever they read first: coordinates along an axis, or all to deal them
+/// out.
 #[test]
 fn what_engines_refuse_is_told_with_its_file() {
     let folder = Folder::new("named");

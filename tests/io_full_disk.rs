@@ -175,7 +175,8 @@ fn bytes_moved(folder: &Folder, command: &str) -> Option<[u64; 2]> {
     Some([value("rchar:")?, value("wchar:")?])
 }
 
-/// Each range looked into each file of what was partitioned out: with an eighth of the memory, eight times as many bytes.
+/// Each range looked into each file of what was partitioned out: with an eighth of the memory, eight times as many
+/// bytes.
 #[test]
 fn what_is_dealt_out_is_read_and_written_once() {
     let folder = Folder::new("partitioned").with_table();

@@ -461,8 +461,8 @@ fn the_first_sum_that_does_not_fit_is_told_in_results_of_all_widths() -> Result<
     Ok(())
 }
 
-/// Products leave out zeros only, and refused a fill that no position holds: of what has no position, and of what stores
-/// every element.
+/// Products leave out zeros only, and refused a fill that no position holds: of what has no position, and of what
+/// stores every element.
 #[test]
 fn fills_that_no_position_holds_do_not_matter() {
     let row = CooTensor::<f64>::new([1, 0], vec![vec![], vec![]], vec![], f64::NAN).unwrap();

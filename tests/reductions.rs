@@ -566,8 +566,8 @@ fn scattered(rows: usize, columns: usize, kept: impl Iterator<Item = usize>, fil
     CooTensor::new([rows, columns], vec![coords(&|at| at / columns), coords(&|at| at % columns)], values, fill).unwrap()
 }
 
-/// Few cells are a table that entries are added to, directly or partitioned out to its parts; other entries are grouped. What
-/// they give is the same as that of the rows of the transpose, on any number of threads.
+/// Few cells are a table that entries are added to, directly or partitioned out to its parts; other entries are
+/// grouped. What they give is the same as that of the rows of the transpose, on any number of threads.
 #[test]
 fn cells_in_a_table_are_those_of_groups() {
     let of = |x: &CooTensor<f64>, y: &CooTensor<f64>| {

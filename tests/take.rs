@@ -707,7 +707,8 @@ fn many_items_are_found_among_many_entries() {
     }
 }
 
-/// Few items search a run; more of them are partitioned out to its entries, by a table on short axes, by galloping on long.
+/// Few items search a run; more of them are partitioned out to its entries, by a table on short axes, by galloping on
+/// long.
 #[test]
 fn items_meet_entries_by_searching_and_by_dealing() {
     for length in [100, 129, 500, 1 << 40] {

@@ -29,7 +29,8 @@ fn documents() -> Vec<PathBuf> {
     files
 }
 
-/// Returns the text of a page, or the documentation in a source file. Code, headings and heads of tables are not included.
+/// Returns the text of a page, or the documentation in a source file. Code, headings and heads of tables are not
+/// included.
 fn prose(path: &Path) -> String {
     let text = std::fs::read_to_string(path).unwrap();
     let is_source = path.extension().is_some_and(|extension| extension == "rs");

@@ -1,5 +1,5 @@
-//! Any text as an expression over small tensors and arrays: it has a value or an error, the same for tensors of both formats, and
-//! an error shows a place that is there. What has a value has it in ranges of one position too.
+//! Any text as an expression over small tensors and arrays: it has a value or an error, the same for tensors of both
+//! formats, and an error shows a place that is there. What has a value has it in ranges of one position too.
 #![no_main]
 
 use lacuna::dynamic::{AnyArray, AnyTensor, AnyValue, Format};

@@ -195,8 +195,9 @@ impl Axes {
     /// # Ok::<(), lacuna::Error>(())
     /// ```
     ///
-    /// Definition: [`pandas.DataFrame.groupby`](https://pandas.pydata.org/docs/reference/api/pandas.DataFrame.groupby.html)
-    /// by an array of labels.
+    /// Definition:
+    /// [`pandas.DataFrame.groupby`](https://pandas.pydata.org/docs/reference/api/pandas.DataFrame.groupby.html) by an
+    /// array of labels.
     #[doc(alias = "groupby")]
     #[doc(alias = "group_by")]
     #[doc(alias = "segment_sum")]

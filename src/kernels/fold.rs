@@ -77,8 +77,8 @@ pub(crate) trait Fold<T: Element>: Op + 'static {
         fold_lanes(*self, offsets, values, unstored, results)
     }
 
-    /// Returns all output elements with an entry, in order, if a fast path exists. [`KeptAxes::unstored`] has the unstored
-    /// positions.
+    /// Returns all output elements with an entry, in order, if a fast path exists. [`KeptAxes::unstored`] has the
+    /// unstored positions.
     fn by_coords(
         &self,
         _kept: &KeptAxes<'_>,

@@ -229,8 +229,8 @@ impl<T: Real> Group<'_, T> {
 
     /// Returns the index of the stored element at `rank`, ordered by value and position, where `value` is its value.
     ///
-    /// Returns `NO_RECEIVERS` if the element at `rank` is unstored. The number of unstored positions before an entry is its
-    /// position minus its index.
+    /// Returns `NO_RECEIVERS` if the element at `rank` is unstored. The number of unstored positions before an entry is
+    /// its position minus its index.
     fn at_rank(&self, value: T, rank: u64) -> u64 {
         let unstored_below = self.unstored.count_numbers(self.stored.len(), |fill| fill < value);
         let below = count(self.stored, |element| element < value) as u64 + unstored_below;

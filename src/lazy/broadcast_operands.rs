@@ -112,7 +112,8 @@ impl BroadcastOperand {
         (self.kind.dtype(), self.none.as_ref().map_or(Vec::new(), |none| self.kind.fill_bytes(none)))
     }
 
-    /// Returns a chunk with these elements, given as bytes. If `has_unstored`, the chunk ends with an unstored position.
+    /// Returns a chunk with these elements, given as bytes. If `has_unstored`, the chunk ends with an unstored
+    /// position.
     pub(super) fn piece(&self, bytes: &[u8], has_unstored: bool) -> Result<ErasedValue> {
         let none = self.none.as_ref().ok_or_else(|| unlike("an operand is not used by a step"))?;
         self.kind.piece(none, bytes, has_unstored)

@@ -130,8 +130,8 @@ fn masked_back<P: Pattern, T: Element>() -> StepImpl {
     })
 }
 
-/// Returns the pattern of a mask, which is the input with this index. The elements of the mask may have any type, and are
-/// ignored.
+/// Returns the pattern of a mask, which is the input with this index. The elements of the mask may have any type, and
+/// are ignored.
 pub(super) fn pattern_of<P: Pattern>(node: &Node, input: usize, mask: &ErasedValue) -> Result<P> {
     let mask = node.inputs[input].kind.by_chunks().map(|kind| kind.pattern(mask));
     mask.as_ref().and_then(|mask| mask.downcast_ref()).cloned().ok_or(Error::NoTensor)

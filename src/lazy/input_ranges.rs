@@ -194,8 +194,8 @@ fn reduced(axes: &Axes, inputs: &[&Shape], axis: usize) -> Option<StepInputs> {
     without_run(vec![InputRange::along(reduction.source_axis(axis)?)])
 }
 
-/// Returns the positions for the gradient of a reduction. Kept axes can be split, together with the matching axes of the
-/// upstream gradient.
+/// Returns the positions for the gradient of a reduction. Kept axes can be split, together with the matching axes of
+/// the upstream gradient.
 fn reduced_back(axes: &Axes, inputs: &[&Shape], axis: usize) -> Option<StepInputs> {
     let reduction = Reduction::new(inputs.first()?, axes).ok()?;
     without_run(vec![InputRange::along(axis), InputRange::along(reduction.result_axis(axis)?)])

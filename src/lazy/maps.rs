@@ -15,8 +15,8 @@ use crate::ops::{self, Isin, op};
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 
-/// Defines functions, from the rows of the table: the sentence, the arguments, the bound of the element type, the type of
-/// the result, and the gradient.
+/// Defines functions, from the rows of the table: the sentence, the arguments, the bound of the element type, the type
+/// of the result, and the gradient.
 macro_rules! maps {
     ($($family:ident {$(
         #[doc = $sentence:literal] $name:ident [$bound:ident -> $result:ident] $kinds:tt $methods:ident

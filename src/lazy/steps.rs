@@ -37,8 +37,8 @@ macro_rules! step_impl {
 }
 pub(super) use step_impl;
 
-/// Defines methods that return steps: the documentation, the name and the parameters, the bound of the element type, the
-/// result, and the body.
+/// Defines methods that return steps: the documentation, the name and the parameters, the bound of the element type,
+/// the result, and the body.
 macro_rules! methods {
     ($($doc:expr => $name:ident($x:ident $(, $arg:ident: $type:ty)*) $([$bound:ident])? -> $out:ty { $($body:tt)* })*) => {$(
         #[doc = $doc]
@@ -234,8 +234,8 @@ pub trait Steps: Value + Operand {
     #[doc(hidden)]
     fn reduced<U: Element>(found: Self::Reduced<U>) -> Self::Of<U>;
 
-    /// Runs a reduction of a tensor that arrives in chunks, or of its stored entries. Returns `None` for an array, which
-    /// is read entirely.
+    /// Runs a reduction of a tensor that arrives in chunks, or of its stored entries. Returns `None` for an array,
+    /// which is read entirely.
     #[doc(hidden)]
     fn in_chunks<R>(_: &ChunkedInput<'_>, _: bool, _: impl FnOnce(&ErasedOperand<'_, Self::Elem>) -> R) -> Option<R> {
         None

@@ -296,7 +296,8 @@ pub fn contracted_but<T: Multiplies>(
     Some(Dense::new(&shape, sums.into_iter().map(T::narrowed).collect::<Option<_>>()?))
 }
 
-/// The dots of the rows of factors at each stored position; a term whose factor on the axis `given` is zero is left out.
+/// The dots of the rows of factors at each stored position; a term whose factor on the axis `given` is zero is left
+/// out.
 pub fn dots<T: Multiplies>(x: &Sparse<T>, factors: &[&Dense<T>], given: usize) -> Sparse<T> {
     let width = factors[0].shape[1];
     let dot = |at: &Vec<usize>| {

@@ -1,7 +1,7 @@
 //! The reductions of the library, for tests that go through all of them.
 
-/// Passes all reductions to a macro: `every_fold! { (callback) arguments }` calls `callback! { [arguments] rows }`, with
-/// a row `name(q,) result stream [gradient];` per reduction. Only quantiles have the argument `q`.
+/// Passes all reductions to a macro: `every_fold! { (callback) arguments }` calls `callback! { [arguments] rows }`,
+/// with a row `name(q,) result stream [gradient];` per reduction. Only quantiles have the argument `q`.
 #[allow(unused_macros)]
 macro_rules! every_fold {
     (($($callback:tt)*) $($arguments:tt)*) => {

@@ -292,8 +292,8 @@ impl<'a, T: Element> ErasedOperand<'a, T> {
         }
     }
 
-    /// Returns a lookup of the elements by flat index, for `entries` lookups; `None` if there are too many positions for
-    /// that.
+    /// Returns a lookup of the elements by flat index, for `entries` lookups; `None` if there are too many positions
+    /// for that.
     pub(in crate::ops) fn lookup(&self, entries: usize) -> Allocated<Option<Lookup<'_, T>>> {
         let x = match self {
             ErasedOperand::Sparse(x) => return lookup(x.sparse(), x.implicit().unwrap_or(T::ZERO), entries),

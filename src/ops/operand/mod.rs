@@ -1,7 +1,7 @@
 //! The operands of operations.
 //!
-//! An operation erases the type of the pattern or dimension of its operand, runs on the erased operand, and restores the
-//! type in the result.
+//! An operation erases the type of the pattern or dimension of its operand, runs on the erased operand, and restores
+//! the type in the result.
 
 mod array;
 mod erased;

@@ -306,8 +306,9 @@ pub fn norm<X: Operand<Elem: Float>>(x: &X, options: impl Into<Norm>) -> Result<
 
 /// Returns the gradient of [`norm`].
 ///
-/// *dx*<sub>k,r</sub> = *x*<sub>k,r</sub> / *y*<sub>k</sub> · *dy*<sub>k</sub>, where *y* is the norm in `f64`, and 0
-/// if *y*<sub>k</sub> is 0. With [`Norm::one`], *dx*<sub>k,r</sub> is *dy*<sub>k</sub> with the sign of
+/// *dx*<sub>k,r</sub> = *x*<sub>k,r</sub> / *y*<sub>k</sub> · *dy*<sub>k</sub>, where *y* is the norm in `f64`. If
+/// *y*<sub>k</sub> is 0, *dx*<sub>k,r</sub> is 0. With [`Norm::one`], *dx*<sub>k,r</sub> is *dy*<sub>k</sub> with the
+/// sign of
 /// *x*<sub>k,r</sub>, and 0 if *x*<sub>k,r</sub> is 0. With [`Norm::infinity`], the *m* elements with the largest
 /// magnitude receive the gradient for [`Norm::one`] divided by *m*, and all other elements receive 0. Each step is
 /// computed in `f64`.

@@ -23,8 +23,8 @@ struct Computed {
 }
 
 impl Gpu {
-    /// Returns the values on the device of all steps that it takes. Threads compute a step for which the device does not
-    /// have enough memory, and a step that sets its flag.
+    /// Returns the values on the device of all steps that it takes. Threads compute a step for which the device does
+    /// not have enough memory, and a step that sets its flag.
     fn run(&self, plan: &Plan, slots: &[Option<ErasedValue>]) -> Result<Computed> {
         let (steps, mut left) = (self.layout(plan, slots), Vec::new());
         loop {

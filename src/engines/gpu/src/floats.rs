@@ -210,8 +210,8 @@ fn added(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {{
     )
 }
 
-/// Returns the function `share(v, is_half, count)`: a float or half of it, divided by a count that is not 0. Half of the
-/// float is rounded, the count is rounded to a float, and the quotient is rounded. A zero becomes positive, and a
+/// Returns the function `share(v, is_half, count)`: a float or half of it, divided by a count that is not 0. Half of
+/// the float is rounded, the count is rounded to a float, and the quotient is rounded. A zero becomes positive, and a
 /// number that underflows keeps its sign.
 pub(crate) fn share(form: Form) -> String {
     let (half, quotient) = (

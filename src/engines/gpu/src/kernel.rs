@@ -226,8 +226,8 @@ impl Kernel {
             .body(&body)
     }
 
-    /// Adds the function `NAME(key, start, end)`. It returns the first position from `start` on at which `is_before`, an
-    /// expression of the position `at` and of `key`, is false. It stays false up to `end`.
+    /// Adds the function `NAME(key, start, end)`. It returns the first position from `start` on at which `is_before`,
+    /// an expression of the position `at` and of `key`, is false. It stays false up to `end`.
     pub(crate) fn search(self, name: &str, key: &str, is_before: &str) -> Self {
         self.function(&format!(
             "fn {name}(key: {key}, start: u32, end: u32) -> u32 {{

@@ -92,8 +92,8 @@ impl Gpu {
         Gpu::opened(name, Setup::default(), false)
     }
 
-    /// Opens the fastest adapter with this number of invocations in a workgroup, as if no array had more than `max_array_bytes`
-    /// bytes and no kernel read more than `max_bytes` of one.
+    /// Opens the fastest adapter with this number of invocations in a workgroup, as if no array had more than
+    /// `max_array_bytes` bytes and no kernel read more than `max_bytes` of one.
     #[doc(hidden)]
     pub fn limited(group: u32, max_array_bytes: u64, max_bytes: u64) -> Result<Self> {
         Gpu::opened("", Setup { group, max_array_bytes, max_bytes, altered: None }, false)
@@ -115,8 +115,8 @@ impl Gpu {
         Ok(gpu)
     }
 
-    /// Sets the largest number of bytes that all tensors and plans on the device may have. Plans are what the device keeps
-    /// for later steps on the same pattern. They are freed before an error.
+    /// Sets the largest number of bytes that all tensors and plans on the device may have. Plans are what the device
+    /// keeps for later steps on the same pattern. They are freed before an error.
     pub fn set_budget(&self, bytes: u64) {
         self.0.context.set_budget(bytes);
     }
@@ -139,8 +139,8 @@ impl Gpu {
         Gpu(Arc::new(Device { context: Arc::clone(context), is_strict: true, verifies: *verifies }))
     }
 
-    /// Returns the same device as an engine that computes each step on threads, too. If the entries differ, the result is an
-    /// error with the number of entries and a checksum of both.
+    /// Returns the same device as an engine that computes each step on threads, too. If the entries differ, the result
+    /// is an error with the number of entries and a checksum of both.
     ///
     /// ```
     /// use lacuna::CooTensor;

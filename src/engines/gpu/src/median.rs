@@ -44,7 +44,8 @@ impl Median {
         Ok(Some(Sorted { groups, keys, order, params }))
     }
 
-    /// Computes the medians, and their positions on demand. `None` if the device does not compute them for this operand.
+    /// Computes the medians, and their positions on demand. `None` if the device does not compute them for this
+    /// operand.
     pub(crate) fn run(
         &self,
         x: &DeviceValue,

@@ -19,8 +19,8 @@ impl<K, V> Default for Kept<K, V> {
 }
 
 impl<K: PartialEq, V: Clone> Kept<K, V> {
-    /// Returns the result for a key. It is computed if it is not kept. Nothing is locked meanwhile, so that memory can be
-    /// freed.
+    /// Returns the result for a key. It is computed if it is not kept. Nothing is locked meanwhile, so that memory can
+    /// be freed.
     pub(crate) fn get_or(&self, key: K, compute: impl FnOnce(&K) -> Result<V>) -> Result<V> {
         let find = |kept: &[(K, V)]| kept.iter().find(|(known, _)| *known == key).map(|(_, found)| found.clone());
         if let Some(found) = find(&locked(&self.0)) {

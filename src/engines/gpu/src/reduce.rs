@@ -52,8 +52,8 @@ fn set_bit(name: &str) -> String {
     )
 }
 
-/// Adds the coordinate arrays of the axes that are kept to a kernel. Returns the cell of an entry, as an expression with
-/// the strides in the parameters from 1 on.
+/// Adds the coordinate arrays of the axes that are kept to a kernel. Returns the cell of an entry, as an expression
+/// with the strides in the parameters from 1 on.
 fn with_axes(mut kernel: Kernel, rank: usize) -> (Kernel, String) {
     for axis in 0..rank {
         kernel = kernel.array(format!("axis{axis}"), Access::Read, Items::Words);

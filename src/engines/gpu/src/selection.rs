@@ -113,8 +113,8 @@ impl Selection {
         Ok(DeviceValue { pattern: Arc::clone(&self.pattern), values, ..x.clone() })
     }
 
-    /// Returns the gradient: for each entry of `x` the sum of the gradients of the entries that it became, in the order of
-    /// the result. A longer sum than [`LONGEST_SUM`] is left to the threads.
+    /// Returns the gradient: for each entry of `x` the sum of the gradients of the entries that it became, in the order
+    /// of the result. A longer sum than [`LONGEST_SUM`] is left to the threads.
     pub(crate) fn gradient(&self, x: &DeviceValue, upstream: &DeviceValue, flag: &Flag) -> Result<DeviceValue> {
         let (gpu, form, nnz, count) = (&x.gpu, upstream.form(), x.pattern.nnz, self.pattern.nnz);
         let context = &gpu.0.context;

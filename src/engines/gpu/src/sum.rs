@@ -111,7 +111,8 @@ fn result(s: State, g: u32) -> vec2<u32> {{
     }
 }
 
-/// Returns the lowest biased exponent such that the largest finite float and all sums of it fit. It stays on the device.
+/// Returns the lowest biased exponent such that the largest finite float and all sums of it fit. It stays on the
+/// device.
 fn lowest_exponent(context: &Context, x: &DeviceValue) -> Result<Words> {
     let groups = x.pattern.groups(&x.gpu, &[])?;
     let largest = Fold::new(1, LARGEST.into(), String::new()).states(context, x, &groups, None)?;

@@ -393,8 +393,8 @@ impl Bytes {
     }
 }
 
-/// Returns the lengths and the addresses of the arrays of a pattern in memory. If they are those of another tensor, both
-/// are on one pattern.
+/// Returns the lengths and the addresses of the arrays of a pattern in memory. If they are those of another tensor,
+/// both are on one pattern.
 pub(crate) fn addresses(value: &ErasedValue, dtype: DType) -> Option<Vec<usize>> {
     fn of<P: Pattern, T: Element>(x: &Tensor<P, T>, arrays: impl Iterator<Item = usize>) -> Vec<usize> {
         [&x.shape()[..], &[x.nnz()]].concat().into_iter().chain(arrays).collect()
