@@ -1574,3 +1574,32 @@ fn second_gradients_are_those_of_the_operand_with_the_number() {
         assert!(found.is_err(), "{text}");
     }
 }
+
+#[test]
+fn names_of_other_libraries_lead_to_functions() {
+    let is_function = |name: &str| lacuna::eval::functions().any(|own| own == name);
+    let mut seen = 0;
+    for (other, own) in lacuna::eval::names_elsewhere() {
+        assert!(is_function(own) && !is_function(other), "{other} is {own}");
+        assert_eq!(lacuna::eval::function_called(other), Some(own));
+        seen += 1;
+    }
+    assert!(seen > 40, "{seen}");
+    assert_eq!(lacuna::eval::function_called("nobody"), None);
+}
+
+#[test]
+fn the_example_of_each_function_of_files_is_an_expression() {
+    let mut seen = 0;
+    assert_eq!(lacuna::eval::example("maximum"), "'maximum(x, y)' x=FILE y=FILE");
+    for name in lacuna::eval::functions() {
+        let example = lacuna::eval::example(name);
+        let expression = example.split('\'').nth(1).unwrap();
+        // Other arguments, such as a probability, are names of what the user writes there.
+        if expression.matches(", ").count() + 1 == example.matches("=FILE").count() {
+            lacuna::eval::Expression::parse(expression).unwrap_or_else(|error| panic!("{example}: {error:?}"));
+            seen += 1;
+        }
+    }
+    assert!(seen > 100, "{seen}");
+}

@@ -178,6 +178,22 @@ fn an_array_is_written_as_numpy_writes_it() {
         write_to(&mut of_tensor, format, &tensor, &WriteOptions::default()).unwrap();
         assert_eq!(file, of_tensor, "{format:?}");
     }
+    // An array of bytes needs no coordinates, of which 2^26 would exceed the limit; a repeated element is no array.
+    let bytes = ndarray::Array2::from_elem((1 << 13, 1 << 13), 1_u8);
+    let mut file = Vec::new();
+    write_to(&mut file, FileFormat::Npy, &bytes, &WriteOptions::default()).unwrap();
+    assert_eq!(file.len() - (1 << 26), 128);
+    let repeated = ndarray::aview1(&[1.5]);
+    let repeated = repeated.broadcast((1 << 20, 1 << 20)).unwrap();
+    let error = write_to(std::io::sink(), FileFormat::Npy, &repeated, &WriteOptions::default()).unwrap_err();
+    assert!(matches!(error, Error::TooLarge { .. }), "{error}");
+    let scalar = ndarray::arr0(2.5);
+    let mut file = Vec::new();
+    write_to(&mut file, FileFormat::Npy, &scalar, &WriteOptions::default()).unwrap();
+    assert_eq!(file.len(), 128 + 8);
+    assert!(
+        write_to(Vec::new(), FileFormat::Npy, &ndarray::Array2::<f64>::zeros((0, 3)), &WriteOptions::default()).is_ok()
+    );
     let limit = WriteOptions::default().max_memory(50);
     assert!(write_to(Vec::new(), FileFormat::Npy, &columns, &limit).is_err());
 }

@@ -50,7 +50,7 @@ pub use input::header;
 pub use program::Program;
 pub use table::functions;
 #[doc(hidden)]
-pub use table::{example, function_called, signature};
+pub use table::{example, function_called, names_elsewhere, signature};
 
 /// The reason why an expression does not have a value.
 #[derive(Debug, Clone)]

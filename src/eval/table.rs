@@ -65,11 +65,16 @@ const NUMPY_NAMES: &str = "absolute=abs amax=max amin=min arccos=acos arcsin=asi
     repeat_interleave=repeat rint=round spmm=matmul subtract=sub swapaxes=permute_axes toarray=dense \
     todense=dense tocoo=to_coo tocsr=to_csr to_dense=dense true_divide=div unsqueeze=expand_dims vstack=concat";
 
+/// Returns names in other libraries, each with the function of the same meaning here.
+#[doc(hidden)]
+pub fn names_elsewhere() -> impl Iterator<Item = (&'static str, &'static str)> {
+    NUMPY_NAMES.split_whitespace().filter_map(|pair| pair.split_once('='))
+}
+
 /// Returns the function with this name, also for a name from numpy, scipy or PyTorch.
 #[doc(hidden)]
 pub fn function_called(name: &str) -> Option<&'static str> {
-    let known = NUMPY_NAMES.split_whitespace().filter_map(|pair| pair.split_once('='));
-    let own = known.filter(|(other, _)| *other == name).map(|(_, own)| own).next();
+    let own = names_elsewhere().find(|(other, _)| *other == name).map(|(_, own)| own);
     function(own.unwrap_or(name)).map(Function::name)
 }
 

@@ -41,6 +41,11 @@ pub(crate) fn values_of<T: FileElement>(x: SparseRef<'_, T>) -> impl FileValues 
     TypedValues { values: x.values(), fill: x.fill() }
 }
 
+/// Returns the elements of an array without their type. Unstored positions of files are zeros.
+pub(crate) fn values_of_slice<T: FileElement>(values: &[T]) -> impl FileValues + use<'_, T> {
+    TypedValues { values, fill: T::ZERO }
+}
+
 impl<T: FileElement> FileValues for TypedValues<'_, T> {
     fn dtype(&self) -> DType {
         T::DTYPE

@@ -6,7 +6,6 @@ use std::path::Path;
 use ndarray::{ArrayBase, Data, Dimension};
 
 use crate::base::error::Result;
-use crate::base::limit::default_limit;
 use crate::base::sealed::Sealed;
 use crate::dispatch;
 use crate::dynamic::AnyTensor;
@@ -183,11 +182,10 @@ impl<P: Pattern, T: FileElement> FileTensor for Tensor<P, T> {
 // Formats that list entries store only the elements that are not 0.
 impl<T: FileElement, S: Data<Elem = T>, D: Dimension> FileTensor for ArrayBase<S, D> {
     fn write_plain(&self, writer: &mut dyn Write, format: FileFormat, options: &WriteOptions) -> Result<()> {
-        let tensor = CooTensor::<T, u64>::from_dense_with_index(self, T::ZERO)?;
-        // A dense file is as large as the array.
-        let bytes = (self.len() as u64).saturating_mul(size_of::<T>() as u64).max(default_limit(0));
-        let options = WriteOptions { max_memory: options.max_memory.or(Some(bytes)), ..options.clone() };
-        tensor.write_plain(writer, format, &options)
+        match format {
+            FileFormat::Npy => npy::write_array(writer, self, options),
+            _ => CooTensor::<T, u64>::from_dense_with_index(self, T::ZERO)?.write_plain(writer, format, options),
+        }
     }
 
     #[cfg(feature = "parquet")]

@@ -10,4 +10,4 @@ pub(crate) use header::{Header, MAGIC, NpyType};
 pub(crate) use read::read_array;
 pub(crate) use read::{push_up_to, read};
 pub(crate) use source::BinarySource;
-pub(crate) use write::{BlockWriter, descr_of, write, write_header, write_values};
+pub(crate) use write::{BlockWriter, descr_of, write, write_array, write_header, write_values};

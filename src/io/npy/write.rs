@@ -2,13 +2,18 @@
 
 use std::io::Write;
 
+use ndarray::{ArrayBase, Data, Dimension};
+
 use super::header::MAGIC;
 use crate::base::alloc::{self, Allocated};
 use crate::base::error::{Error, Result};
 use crate::base::limit::{default_limit, guard};
+use crate::base::shape::Shape;
+use crate::convert::dense_bytes;
+use crate::io::element::FileElement;
 use crate::io::limits::{BLOCK, MAX_AXES};
 use crate::io::options::WriteOptions;
-use crate::io::values::FileValues;
+use crate::io::values::{FileValues, values_of_slice};
 use crate::pattern::AnyPattern;
 
 /// Writes the bytes before the elements: magic, version, header.
@@ -89,8 +94,38 @@ pub(crate) fn write(
     values: &dyn FileValues,
     options: &WriteOptions,
 ) -> Result<()> {
-    let (descr, shape) = (descr_of(values)?, pattern.shape());
-    let held = pattern.index_bytes() + pattern.nnz() * values.width();
+    let (shape, held) = (pattern.shape(), pattern.index_bytes() + pattern.nnz() * values.width());
+    begin(writer, values, shape, held, options)?;
+    write_dense(writer, &positions(pattern)?, values, shape.checked_size().unwrap_or(0))
+}
+
+/// Writes an array of any layout, in row-major order.
+pub(crate) fn write_array<T: FileElement, S: Data<Elem = T>, D: Dimension>(
+    writer: &mut dyn Write,
+    array: &ArrayBase<S, D>,
+    options: &WriteOptions,
+) -> Result<()> {
+    begin(writer, &values_of_slice::<T>(&[]), &Shape::from(array.shape()), dense_bytes(array), options)?;
+    if let Some(elements) = array.as_slice() {
+        return write_values(writer, &values_of_slice(elements), elements.len());
+    }
+    let mut blocks = BlockWriter::new(writer);
+    for element in array {
+        blocks.append(|bytes| element.to_bytes(bytes))?;
+    }
+    blocks.finish()
+}
+
+/// Writes the bytes before the elements, unless the format cannot hold the elements, or the file would be too large for a
+/// source of `held` bytes.
+fn begin(
+    writer: &mut dyn Write,
+    values: &dyn FileValues,
+    shape: &Shape,
+    held: usize,
+    options: &WriteOptions,
+) -> Result<()> {
+    let descr = descr_of(values)?;
     let limit = options.max_memory.unwrap_or_else(|| default_limit(held));
     let bytes = shape.wide_size().saturating_mul(values.width() as u128);
     guard::<u8>("the dense array", bytes, limit, "write .npz, or raise --max-memory")?;
@@ -98,8 +133,7 @@ pub(crate) fn write(
         let what = format!("{} axes", shape.rank());
         return Err(Error::NotRepresentable { format: ".npy", what, instead: "reshape it to at most 64" });
     }
-    write_header(writer, &descr, shape)?;
-    write_dense(writer, &positions(pattern)?, values, shape.checked_size().unwrap_or(0))
+    write_header(writer, &descr, shape)
 }
 
 /// Writes `size` elements: values at the positions, and the fill elsewhere.

@@ -10,7 +10,7 @@ use lacuna::{CooPattern, CooTensor, CsrTensor, Element, Error, Float, Isin, Patt
 use lacuna_gpu::{DeviceElement, DeviceFormat, Gpu};
 use ndarray::{ArrayD, SliceInfoElem, s};
 
-/// Returns the device, or `None` where there is no adapter.
+/// Returns the device, or `None` if the machine does not have an adapter.
 fn gpu() -> Option<Gpu> {
     static GPU: OnceLock<Option<Gpu>> = OnceLock::new();
     let opened = || match Gpu::new() {
@@ -1430,7 +1430,7 @@ fn upstream_gradients_of_vast_shapes_are_left_to_threads() {
     check(&gpu, &wide.gradient(&lazy, &upstream), || "expand_dims".into());
 }
 
-/// A step that runs on threads needs no room on the device.
+/// A step that runs on threads does not need memory on the device.
 #[test]
 fn steps_on_threads_ignore_the_budget() {
     let Ok(gpu) = Gpu::new() else { return };
