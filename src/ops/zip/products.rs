@@ -233,9 +233,7 @@ impl<T: Numeric> Zip<T, T> for Div {
 #[doc = page!(shapes)]
 /// # Implicit values
 #[doc = page!(union)]
-/// If both fills are zero, the fill of the result is NaN for floats. For integers, the function returns an error. If
-/// the fill of an operand is NaN, all results with that fill are NaN: entries of only the other operand are not stored.
-/// For [stored views](crate::Stored), the result has the common entries and the common fill.
+#[doc = page!(quotient_fill)]
 #[doc = page!(implicit)]
 /// # NaN
 ///
