@@ -13,7 +13,7 @@ use crate::base::machine::advise_huge_pages;
 /// was touched before.
 const WORTH_ASKING: usize = 4 << 20;
 
-/// A failed allocation of this number of bytes.
+/// A failed allocation, with the number of requested bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct AllocError {
     pub(crate) bytes: u128,

@@ -126,7 +126,7 @@ on_operands! {
         }
     }
 
-    /// Returns each element to the power of an integer: see [`powi`](crate::powi()).
+    /// Raises each element to the power of an integer: see [`powi`](crate::powi()).
     ///
     /// # Errors
     ///
@@ -138,7 +138,7 @@ on_operands! {
         }, else => Err(self.unsupported(&op::powi, &[])))
     }
 
-    /// Returns each element to the power of a number: see [`powf`](crate::powf()).
+    /// Raises each element to the power of a number: see [`powf`](crate::powf()).
     ///
     /// # Errors
     ///

@@ -192,7 +192,7 @@ impl AnyTensor {
         AnyOperand::concat(axis, &all_of(tensors)).map(OperandResult::of)
     }
 
-    /// Stacks tensors of one shape and element type along a new axis: see [`stack`](crate::stack()).
+    /// Stacks tensors of the same shape and element type along a new axis: see [`stack`](crate::stack()).
     ///
     /// # Errors
     ///
@@ -243,7 +243,7 @@ impl<'a> AnyOperand<'a> {
         joined(op::concat.name, operands, JoinKind::Concat, axis.to_i128())
     }
 
-    /// Stacks operands of one shape and element type along a new axis: see [`stack`](crate::stack()).
+    /// Stacks operands of the same shape and element type along a new axis: see [`stack`](crate::stack()).
     ///
     /// # Errors
     ///

@@ -25,9 +25,9 @@ macro_rules! maps {
         maps! {
             @rows
             $($($sentence $name() [$bound] -> element_of_result!($result T) [$($backward)?];)*)*
-            "Returns each element to the power of an integer"
+            "Raises each element to the power of an integer"
                 powi(exponent: i32) [RealNumber] -> T [powi_backward];
-            "Returns each element to the power of a number"
+            "Raises each element to the power of a number"
                 powf(exponent: T) [Float] -> T [powf_backward];
             "Returns each element clamped to two bounds"
                 clamp(low: T, high: T) [Real] -> T [clamp_backward];

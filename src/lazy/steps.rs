@@ -224,7 +224,7 @@ impl Arg {
 /// The largest number of members that are compared one by one.
 const FEW: usize = 16;
 
-/// A tensor or an array, which have elementwise operations and reductions.
+/// A value with elementwise operations and reductions: a tensor or an array.
 ///
 /// Shape manipulation is also available for these values. The trait is part of the sealed [`Value`].
 pub trait Steps: Value + Operand {
@@ -398,7 +398,7 @@ impl<P: Pattern, T: Element> Lazy<Tensor<P, T>> {
 
 /// The stored entries of a lazy tensor.
 ///
-/// For a tensor, the view is [`Stored`](crate::Stored).
+/// [`Stored`](crate::Stored) is the same view of a tensor that is not lazy.
 #[must_use = "a view does nothing until its methods are called"]
 #[derive(Debug, Clone)]
 pub struct LazyStored<P, T> {

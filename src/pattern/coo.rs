@@ -113,7 +113,7 @@ impl<I: Index> CooPattern<I> {
         Ok((shape, coords))
     }
 
-    /// Converts the coordinates to another type.
+    /// Converts the coordinates to another index type.
     ///
     /// Arrays are shared if the width does not change.
     ///

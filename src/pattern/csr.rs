@@ -169,7 +169,7 @@ impl<I: Index> CsrPattern<I> {
         self.any.to_coo().map(CooPattern::of)
     }
 
-    /// Converts the columns to another type.
+    /// Converts the column indices to another index type.
     ///
     /// Arrays are shared if the width does not change.
     ///

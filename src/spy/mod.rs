@@ -67,7 +67,7 @@ pub struct Spy<'a, P> {
 }
 
 impl<'a, P: Pattern> Spy<'a, P> {
-    /// Constructs a picture of `pattern`, which is `x.pattern()` for a tensor.
+    /// Constructs a picture of a pattern, such as `x.pattern()`.
     pub fn new(pattern: &'a P) -> Self {
         Spy { pattern, title: String::new(), pixels: layout::USUAL }
     }

@@ -70,7 +70,7 @@ impl<T: Element, I: Index> Tensor<CooPattern<I>, T> {
         self.pattern().coords(axis)
     }
 
-    /// Converts the coordinates to another type.
+    /// Converts the coordinates to another index type.
     ///
     /// # Errors
     ///

@@ -99,7 +99,7 @@ impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
         &self.values()[self.offsets()[lane]..self.offsets()[lane + 1]]
     }
 
-    /// Converts the columns to another type.
+    /// Converts the column indices to another index type.
     ///
     /// # Errors
     ///

@@ -43,8 +43,8 @@ const BETWEEN_LOOKS: usize = 1 << 10;
 /// - `Io`: the file cannot be read;
 /// - `Format`, with the first line of the record: a column is missing or repeated; a record has more or fewer fields
 ///   than the first one; a label is not UTF-8; a value is not of type `T`; there are more labels than the shape allows;
-///   a record is longer than a megabyte; a quote is never closed; text follows a closing quote; or two records have the
-///   same position under [`Duplicates::Error`](crate::Duplicates::Error);
+///   a record is longer than 1 MiB; a quote is never closed; text follows a closing quote; or two records have the same
+///   position under [`Duplicates::Error`](crate::Duplicates::Error);
 /// - `AxisTooLong`: an axis has too many labels for `I`;
 /// - `TooLarge`: the tensor and its labels take more memory than [`ReadOptions::max_memory`] allows;
 /// - the errors of [`Triplets::coalesce`](crate::Triplets::coalesce), such as `OutOfMemory`.

@@ -30,8 +30,8 @@ use crate::tensor::erased::SparseRef;
 /// - `Io`: the file cannot be written;
 /// - `Argument`: the number of columns differs from the rank, or a name is repeated; the delimiter is a quote or a line
 ///   end; an entry does not have a label on some axis;
-/// - `NotRepresentable`: the fill is not zero; a value is not 1, but `columns` does not name a column of values; a
-///   record is longer than a megabyte.
+/// - `NotRepresentable`: the fill is not zero, or a record is longer than 1 MiB;
+/// - `NotRepresentable`: a value is not 1, and `columns` does not name a column of values.
 ///
 /// After an error, no new file exists, and an existing file is unchanged.
 ///

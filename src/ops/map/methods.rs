@@ -36,7 +36,7 @@ pub(in crate::ops) use functions;
 /// Defines the methods of elementwise functions with other arguments.
 macro_rules! functions_with_arguments {
     ($elem:ty) => {
-        /// Returns each element to the power of an integer: see [`powi`](crate::powi()).
+        /// Raises each element to the power of an integer: see [`powi`](crate::powi()).
         ///
         /// # Errors
         ///
@@ -48,7 +48,7 @@ macro_rules! functions_with_arguments {
             map::powi(self, exponent)
         }
 
-        /// Returns each element to the power of a number: see [`powf`](crate::powf()).
+        /// Raises each element to the power of a number: see [`powf`](crate::powf()).
         ///
         /// # Errors
         ///

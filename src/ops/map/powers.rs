@@ -254,7 +254,7 @@ pub fn recip_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
     chain_rule(x, &|x| -((1.0 / x) * (1.0 / x)), upstream)
 }
 
-/// Returns each element to the power of an integer.
+/// Raises each element to the power of an integer.
 ///
 /// *y*<sub>i</sub> = *x*<sub>i</sub><sup>exponent</sup>
 ///
@@ -332,7 +332,7 @@ pub fn powi_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
     chain_rule(x, &|x| math::slope_of_pow(x, exponent.into()), upstream)
 }
 
-/// Returns each element to the power of a number.
+/// Raises each element to the power of a number.
 ///
 /// *y*<sub>i</sub> = *x*<sub>i</sub><sup>exponent</sup>
 ///

@@ -133,7 +133,7 @@ fn read<X: Operand<Elem: Ring>>(options: &Einsum<'_>, operands: &[&X]) -> Result
 ///
 /// - `Argument`: the string is invalid or does not match the operands (the error reports the position), or a fill is
 ///   not zero;
-/// - `NonFinite`: as above; the error reports the step;
+/// - `NonFinite`: an entry that is not finite is multiplied by unstored zeros (the error reports the product);
 /// - `Overflow`: an integer sum does not fit the element type;
 /// - `TooLarge`: an intermediate product or the result needs more than the larger of 1 GiB and 16 times the bytes of
 ///   its operands;

@@ -22,7 +22,7 @@ use crate::pattern::Pattern;
 
 /// The options of [`matmul_with`](matmul_with()): the semiring and the mask.
 ///
-/// A pattern converts to the ordinary product on that pattern.
+/// If you pass a pattern as the options, the ordinary product is computed only at positions of this pattern.
 ///
 /// # Examples
 ///

@@ -257,7 +257,8 @@ impl<P: Pattern, T: Ring> Stored<'_, P, T> {
 ///
 /// # Implicit values
 ///
-/// Only the stored positions of the pattern are read from `upstream`. At an unstored position, `upstream` has its fill.
+/// Only the stored positions of the pattern are read from `upstream`. Positions that `upstream` does not store have the
+/// fill of `upstream`.
 ///
 /// # Errors
 ///
@@ -265,7 +266,7 @@ impl<P: Pattern, T: Ring> Stored<'_, P, T> {
 ///
 /// # Complexity
 ///
-/// O(nnz · k), and at most a search of O(rank · log nnz) in a sparse `upstream` per entry.
+/// O(nnz · k) for factors with k columns. A sparse `upstream` adds at most O(rank · log nnz) per entry.
 ///
 /// # Examples
 ///
@@ -303,8 +304,8 @@ pub fn pattern_sddmm_backward<P: Pattern, T: Float, L: Dimension, R: Dimension>(
 ///
 /// # Implicit values
 ///
-/// *dx* has the pattern of *x* (shared) and a fill of 0. Only the stored positions of *x* are read from `upstream`. At
-/// an unstored position, `upstream` has its fill.
+/// *dx* has the pattern of *x* (shared) and a fill of 0. Only the stored positions of *x* are read from `upstream`.
+/// Positions that `upstream` does not store have the fill of `upstream`.
 ///
 /// # Errors
 ///
@@ -312,7 +313,7 @@ pub fn pattern_sddmm_backward<P: Pattern, T: Float, L: Dimension, R: Dimension>(
 ///
 /// # Complexity
 ///
-/// O(nnz · k), and at most a search of O(rank · log nnz) in a sparse `upstream` per entry.
+/// O(nnz · k) for factors with k columns. A sparse `upstream` adds at most O(rank · log nnz) per entry.
 ///
 /// # Examples
 ///

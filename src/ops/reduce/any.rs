@@ -172,8 +172,8 @@ pub fn any<X: Operand>(x: &X, axes: impl Into<Axes>) -> Result<X::Reduced<bool>>
 ///
 /// # Implicit values
 ///
-/// For a sparse `x`, the result has the pattern of `x` (shared) and a fill of 0. At an unstored position, `upstream`
-/// has its fill. Entries of `upstream` for groups without an entry of `x` are dropped.
+/// For a sparse `x`, the result has the pattern of `x` (shared) and a fill of 0. Positions that `upstream` does not
+/// store have the fill of `upstream`. Entries of `upstream` for groups without an entry of `x` are dropped.
 ///
 /// # NaN
 ///

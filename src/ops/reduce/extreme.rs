@@ -232,7 +232,8 @@ pub fn min<X: Operand<Elem: Real>>(x: &X, axes: impl Into<Axes>) -> Result<X::Re
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 ///
-/// Source: a subgradient, as in [`torch.amax`](https://docs.pytorch.org/docs/stable/generated/torch.amax.html).
+/// Source: [`torch.amin`](https://docs.pytorch.org/docs/stable/generated/torch.amin.html), which also divides the gradient
+/// equally among equal elements.
 pub fn min_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
     x: &X,
     upstream: &U,
@@ -307,7 +308,8 @@ pub fn max<X: Operand<Elem: Real>>(x: &X, axes: impl Into<Axes>) -> Result<X::Re
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 ///
-/// Source: a subgradient, as in [`torch.amax`](https://docs.pytorch.org/docs/stable/generated/torch.amax.html).
+/// Source: [`torch.amax`](https://docs.pytorch.org/docs/stable/generated/torch.amax.html), which also divides the gradient
+/// equally among equal elements.
 pub fn max_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
     x: &X,
     upstream: &U,
@@ -382,7 +384,8 @@ pub fn nanmin<X: Operand<Elem: Float>>(x: &X, axes: impl Into<Axes>) -> Result<X
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 ///
-/// Source: a subgradient, as in [`torch.amax`](https://docs.pytorch.org/docs/stable/generated/torch.amax.html).
+/// Source: [`torch.amin`](https://docs.pytorch.org/docs/stable/generated/torch.amin.html), which also divides the gradient
+/// equally among equal elements.
 pub fn nanmin_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
     x: &X,
     upstream: &U,
@@ -457,7 +460,8 @@ pub fn nanmax<X: Operand<Elem: Float>>(x: &X, axes: impl Into<Axes>) -> Result<X
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 ///
-/// Source: a subgradient, as in [`torch.amax`](https://docs.pytorch.org/docs/stable/generated/torch.amax.html).
+/// Source: [`torch.amax`](https://docs.pytorch.org/docs/stable/generated/torch.amax.html), which also divides the gradient
+/// equally among equal elements.
 pub fn nanmax_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
     x: &X,
     upstream: &U,

@@ -39,7 +39,7 @@ pub struct Nanmedian {
     pub axes: Axes,
     /// The rule for the median of an even number of values.
     pub even: EvenCount,
-    /// The rule for the elements that receive the gradient.
+    /// The rule that selects the elements that receive the gradient.
     pub rule: MedianGradient,
     /// True if the gradient of a group with only NaN is divided among its elements.
     ///
@@ -343,8 +343,8 @@ pub fn nanmedian_index<X: Operand<Elem: Real>>(
 /// # Implicit values
 ///
 /// For a sparse `x`, the result has the pattern of `x` (shared) and a fill of 0. At most 2<sup>64</sup> − 1 unstored
-/// positions count among the equal elements. The gradient of unstored positions is dropped. At an unstored position,
-/// `upstream` has its fill. Entries of `upstream` for groups without an entry of `x` are dropped.
+/// positions count among the equal elements. The gradient of unstored positions is dropped. Positions that `upstream`
+/// does not store have the fill of `upstream`. Entries of `upstream` for groups without an entry of `x` are dropped.
 ///
 /// For [`x.stored()`](crate::Tensor::stored), only stored entries count among the equal elements, so no gradient is
 /// dropped.

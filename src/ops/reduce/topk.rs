@@ -220,7 +220,7 @@ pub fn argsort<X: Operand<Elem: Real>>(x: &X, axis: impl Position) -> Result<X::
 /// # Implicit values
 ///
 /// For a sparse `x`, the result has the pattern of `x` (shared) and a fill of 0. Gradients for unstored positions of
-/// `x` are dropped. At an unstored position, `upstream` has its fill.
+/// `x` are dropped. Positions that `upstream` does not store have the fill of `upstream`.
 ///
 /// # NaN
 ///

@@ -99,8 +99,8 @@ pub fn concat<P: Pattern, T: Element>(
 ///
 /// # Implicit values
 ///
-/// Each gradient has the pattern of its tensor (shared) and a fill of 0. At an unstored position, `upstream` has its
-/// fill.
+/// Each gradient has the pattern of its tensor (shared) and a fill of 0. Positions that `upstream` does not store have
+/// the fill of `upstream`.
 ///
 /// # NaN
 ///
@@ -196,8 +196,8 @@ pub fn stack<P: Pattern, T: Element>(
 ///
 /// # Implicit values
 ///
-/// Each gradient has the pattern of its tensor (shared) and a fill of 0. At an unstored position, `upstream` has its
-/// fill.
+/// Each gradient has the pattern of its tensor (shared) and a fill of 0. Positions that `upstream` does not store have
+/// the fill of `upstream`.
 ///
 /// # NaN
 ///

@@ -244,8 +244,9 @@ pub fn take_axis<'a, X: Operand, J: Position>(
 ///
 /// # Implicit values
 ///
-/// For a sparse `x`, the result has the pattern of `x` (shared) and a fill of 0. An entry that was not taken
-/// receives 0. At an unstored position, `upstream` has its fill. Gradients for unstored positions of `x` are dropped.
+/// For a sparse `x`, the result has the pattern of `x` (shared) and a fill of 0. An entry that was not taken receives
+/// 0. Positions that `upstream` does not store have the fill of `upstream`. Gradients for unstored positions of `x` are
+/// dropped.
 ///
 /// # NaN
 ///

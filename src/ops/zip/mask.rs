@@ -63,7 +63,8 @@ impl<P: Pattern, T: Element> Stored<'_, P, T> {
 ///
 /// # Implicit values
 ///
-/// The result has the pattern of the tensor (shared) and a fill of 0. At an unstored position, `upstream` has its fill.
+/// The result has the pattern of the tensor (shared) and a fill of 0. Positions that `upstream` does not store have the
+/// fill of `upstream`.
 ///
 /// # Errors
 ///
