@@ -167,7 +167,7 @@ impl<T: Float, G: Float> Gradient<T, G> for Weights {
 /// *y*<sub>k</sub> = *m* + ln Σ<sub>r</sub> exp(*x*<sub>k,r</sub> − *m*), where *m* is the largest element of the
 /// group, for *k* over the kept axes and *r* over the reduced axes.
 ///
-/// Each difference, exponential and logarithm is computed in `f64`. The sum is correctly rounded. Then the logarithm is
+/// Each difference, exponential and logarithm is computed in `f64`. The sum is correctly rounded. Then the result is
 /// rounded to the element type. Therefore no exponential overflows, and the result is bitwise identical for any order,
 /// format and number of threads. A zero is `+0.0`.
 ///
