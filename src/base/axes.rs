@@ -155,12 +155,12 @@ impl Axes {
     ///
     /// - `AxisOutOfRange`: the axis does not exist;
     /// - `LengthMismatch`: the number of labels differs from the length of the axis;
-    /// - `Argument`: a label is negative or not below the count; or the operation is not defined for a label without
-    ///   positions;
+    /// - `Argument`: a label is negative or not below the count, two axes have labels, or the operation is not defined
+    ///   for a label without positions;
     /// - `TooLarge`: the largest label is far larger than the length of the axis, or labels without positions have too
     ///   many output elements;
     /// - `FillVaries`: unstored positions of the result would have different values;
-    /// - `AxisTooLong`: the labels do not fit in the index type.
+    /// - `AxisTooLong`: the number of possible labels does not fit in the index type.
     ///
     /// # Complexity
     ///

@@ -19,7 +19,7 @@ use crate::base::shape::Shape;
 /// The result of every fallible function of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// The reason why an input was rejected.
+/// The reason why an operation failed.
 ///
 /// Each message is one sentence with the numbers involved and, if one exists, the call that works instead. The fields
 /// of the variants have the same numbers, for programs. [`kind`](Error::kind) returns the kind of the error. `Debug`
@@ -139,7 +139,7 @@ pub enum Error {
         found: usize,
     },
 
-    /// Two shapes that must be equal are not.
+    /// Two shapes that must be equal are different.
     ///
     /// Pass a tensor of the expected shape, or use `reshape`, `broadcast_to` or `slice`.
     #[error("{what} must have shape {expected}, found {found}")]
@@ -152,7 +152,7 @@ pub enum Error {
         found: Shape,
     },
 
-    /// Tensors to be concatenated along an axis differ in another axis.
+    /// Tensors to be concatenated have different ranks, or different lengths on another axis.
     ///
     /// Make all other axes equal with `slice` or `pad`.
     #[error(
@@ -166,7 +166,7 @@ pub enum Error {
         axis: usize,
         /// The shape of the first tensor.
         first: Shape,
-        /// The shape of this tensor.
+        /// The shape of the tensor with this index.
         found: Shape,
     },
 
@@ -203,9 +203,9 @@ pub enum Error {
         rank: usize,
     },
 
-    /// An axis of the result would be longer than `usize` counts.
+    /// The length of an axis of the result would exceed `usize::MAX`.
     ///
-    /// Join fewer tensors, or pad by less.
+    /// Concatenate fewer tensors, or choose a smaller padding, offset or number of copies.
     #[error("axis {axis} of the result would have more than usize::MAX positions")]
     AxisOverflow {
         /// The axis.
@@ -349,7 +349,7 @@ pub enum Error {
 
     /// The result would take more memory than the limit.
     ///
-    /// Follow the advice of the message: another route, or a higher limit.
+    /// Follow the advice of the message, such as another function or a higher limit.
     #[error(
         "{what} would take {}, above the limit of {}; {instead}",
         with_unit(*.bytes),
@@ -396,7 +396,7 @@ pub enum Error {
         position: i128,
         /// The number of elements. `u128::MAX` means `u128::MAX` or more.
         size: u128,
-        /// The first wrong item of the index array, in row-major order.
+        /// The index of the first wrong item of the index array, in row-major order.
         at: usize,
     },
 
@@ -458,9 +458,9 @@ pub enum Error {
         coords: Option<Vec<usize>>,
     },
 
-    /// The result of an infinite or NaN element and an implicit zero is not zero.
+    /// The result of an infinite or NaN element and an unstored zero is not zero.
     ///
-    /// Operate on `x.stored()` and `y.stored()`, which combine common entries only.
+    /// Operate on `x.stored()` and `y.stored()`, which combine only common entries.
     #[error(
         "{operation}: the result of {left} and {right} at {coords:?} is not 0; x.stored() and y.stored() combine \
          stored entries only"
@@ -616,7 +616,7 @@ pub enum Error {
 
     /// An error within a chunk of an axis. Positions in the cause are counted from the start of the chunk.
     ///
-    /// See the cause. Its positions are counted from the start of the chunk.
+    /// See the cause. To find a position in the entire axis, add `start`.
     #[error("{}", in_range(*.axis, *.start, *.end, .cause))]
     InRange {
         /// The error within the chunk.

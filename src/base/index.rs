@@ -9,7 +9,7 @@ use crate::base::shape::Shape;
 
 /// An integer type for coordinates: `u32` (the default), `u64` or `usize`.
 ///
-/// An axis may have any length if its last coordinate fits in `I`. The trait is sealed.
+/// An axis may have any length if its last coordinate fits in the type. The trait is sealed.
 pub trait Index: Copy + Ord + Hash + Debug + Default + Send + Sync + 'static + IntegerBits + Sealed {
     /// The name of the type, for messages.
     const NAME: &'static str;
@@ -88,7 +88,7 @@ pub(crate) fn check_axes<I: Index>(shape: &Shape) -> Result<()> {
 
 /// An integer type for positions in [`take`](crate::take()) and [`take_axis`](crate::take_axis()).
 ///
-/// Every built-in integer type except the 128-bit ones implements the trait. It is sealed.
+/// Every built-in integer type except the 128-bit types implements the trait. The trait is sealed.
 pub trait Position: Copy + Debug + Send + Sync + 'static + IntegerBits + Sealed {
     /// Returns the position with its sign.
     fn to_i128(self) -> i128;

@@ -13,8 +13,8 @@ use crate::base::limit::{default_limit, guard};
 ///
 /// [`count`](Self::count()) can set the number of possible labels.
 ///
-/// A slice, an array, a `Vec` or an `ndarray` array of rank 1 converts to labels by reference. The number of possible
-/// labels is then the largest label plus 1.
+/// A slice, an array, a `Vec` or an `ndarray` array of rank 1 converts to labels by reference. By default, the number
+/// of possible labels is the largest label plus 1.
 ///
 /// # Examples
 ///

@@ -4,10 +4,10 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// The lengths of the axes of a tensor, from rank 0 up.
+/// The lengths of the axes of a tensor of any rank.
 ///
-/// A shape dereferences to a slice of lengths. It converts from arrays, slices, `Vec`s, iterators, and tuples of up to
-/// six lengths. It is cheap to clone.
+/// A shape dereferences to a slice of lengths. A shape converts from arrays, slices, `Vec`s, iterators, and tuples of
+/// up to six lengths. Cloning a shape does not copy the lengths.
 ///
 /// The number of positions is always a checked product, because 32 long axes have more positions than the largest
 /// machine integer. If an axis has length 0, the size is 0 for all lengths of the other axes.

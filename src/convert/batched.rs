@@ -115,11 +115,12 @@ impl<T: Element> Tensor<CsrPattern<u32>, T> {
     ///
     /// # Errors
     ///
-    /// - `RankMismatch`: the rank is below 2; `AxisTooLong`: an axis is too long for `u32`;
+    /// - `RankMismatch`: the rank is below 2;
+    /// - `AxisTooLong`: an axis is too long for `u32`;
     /// - `LengthMismatch`: the length of `crows` differs from `rows + 1` per batch, or `values` is not as long as
     ///   `cols`;
-    /// - `NegativeOffset`, `OffsetsStart`, `OffsetsDecrease`, `OffsetsEnd`: the offsets of a batch do not increase from
-    ///   0, or their sum differs from the number of entries;
+    /// - `NegativeOffset`, `OffsetsStart`, `OffsetsDecrease`, `OffsetsEnd`: the offsets of a batch decrease or do not
+    ///   start at 0, or the last offsets of all batches do not add up to the number of entries;
     /// - `NegativeIndex`, `IndexOutOfBounds`: a column is out of range;
     /// - `NotSorted`: the columns of a row do not increase.
     ///
@@ -144,7 +145,8 @@ impl<T: Element> Tensor<CsrPattern<u32>, T> {
     ///
     /// # Errors
     ///
-    /// - `RankMismatch`: the rank is below 2; `AxisTooLong`: an axis is too long for `u32`;
+    /// - `RankMismatch`: the rank is below 2;
+    /// - `AxisTooLong`: an axis is too long for `u32`;
     /// - `ShapeMismatch`: the shape of `crow_indices` is not `[*batch, rows + 1]`, or the shape of `col_indices` or of
     ///   `values` is not `[*batch, n]`;
     /// - `NegativeOffset`, `OffsetsStart`, `OffsetsDecrease`, `OffsetsEnd`: the offsets of a batch do not increase from
@@ -217,7 +219,8 @@ impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
     ///
     /// # Errors
     ///
-    /// - `RankMismatch`: the rank is below 2; `FillNotZero`: the fill is not zero, as the layout requires;
+    /// - `RankMismatch`: the rank is below 2;
+    /// - `FillNotZero`: the fill is not zero, as the layout requires;
     /// - `AxisTooLong`: a column does not fit in `i64`;
     /// - `TooLarge`: the offsets of many batches without rows need more than the larger of 1 GiB and 16 times this
     ///   tensor's bytes.

@@ -69,7 +69,8 @@ impl<T: Element, I: Index> Tensor<CooPattern<I>, T> {
 
     /// Converts the tensor to compressed format; the values are moved.
     ///
-    /// Like [`to_csr`](Tensor::to_csr), by value. The values can then be changed without a copy.
+    /// Like [`to_csr`](Tensor::to_csr), by value. If no other tensor shares the values, the result can be changed
+    /// without a copy.
     ///
     /// # Errors
     ///
@@ -112,7 +113,8 @@ impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
 
     /// Converts the tensor to coordinate format; the values are moved.
     ///
-    /// Like [`to_coo`](Tensor::to_coo), by value. The values can then be changed without a copy.
+    /// Like [`to_coo`](Tensor::to_coo), by value. If no other tensor shares the values, the result can be changed
+    /// without a copy.
     ///
     /// # Errors
     ///

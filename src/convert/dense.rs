@@ -20,7 +20,9 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
     ///
     /// # Errors
     ///
-    /// `TooLarge`: the array needs more bytes than the larger of 1 GiB and 16 times the bytes of this tensor.
+    /// - `TooLarge`: the array needs more bytes than the larger of 1 GiB and 16 times the bytes of this tensor, or
+    ///   `ndarray` does not support the shape;
+    /// - `OutOfMemory`: the allocation fails.
     ///
     /// # Examples
     ///
@@ -48,7 +50,8 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
     ///
     /// # Errors
     ///
-    /// `TooLarge`: the array needs more than `limit` bytes; `OutOfMemory`: allocation fails.
+    /// - `TooLarge`: the array needs more than `limit` bytes, or `ndarray` does not support the shape;
+    /// - `OutOfMemory`: the allocation fails.
     pub fn to_dense_with_limit(&self, limit: u64) -> Result<ArrayD<T>> {
         self.sparse().to_dense(limit)
     }
@@ -179,7 +182,7 @@ impl<T: Element> Tensor<CooPattern<u32>, T> {
     /// Elements that are the same as `fill` are not stored.
     ///
     /// The comparison distinguishes `-0.0` from `0.0`, and treats all NaNs as the same value. Converting back therefore
-    /// restores every bit, except for the payload of NaNs.
+    /// restores every bit, except for the payload of NaNs if `fill` is NaN.
     ///
     /// # Errors
     ///

@@ -147,7 +147,8 @@ impl<T: Element, I: Index> Triplets<T, I> {
     ///
     /// # Errors
     ///
-    /// `RankMismatch`: the rank is not 2; `FillNotZero`: the fill is not zero.
+    /// - `RankMismatch`: the rank is not 2;
+    /// - `FillNotZero`: the fill is not zero.
     ///
     /// ```
     /// use lacuna::Triplets;
@@ -180,7 +181,8 @@ impl<T: Element, I: Index> Tensor<CooPattern<I>, T> {
     ///
     /// # Errors
     ///
-    /// `AxisTooLong`: an axis is too long for the index type; and the errors of [`Triplets::coalesce`].
+    /// - `AxisTooLong`: an axis is too long for the index type;
+    /// - the errors of [`Triplets::coalesce`].
     ///
     /// # Examples
     ///
@@ -209,7 +211,8 @@ impl<T: Element, I: Index> Tensor<CooPattern<I>, T> {
     ///
     /// # Errors
     ///
-    /// `RankMismatch`: the rank is not 2; `FillNotZero`: the fill is not zero.
+    /// - `RankMismatch`: the rank is not 2;
+    /// - `FillNotZero`: the fill is not zero.
     ///
     /// ```
     /// use lacuna::{CooTensor, Duplicates};
@@ -234,9 +237,11 @@ impl<T: Element, I: Index> Tensor<CooPattern<I>, T> {
     ///
     /// # Errors
     ///
-    /// `RankMismatch`: the rank is not 2; `FillNotZero`: the fill is not zero; `TooLarge`: the offsets of the columns
-    /// need more than the larger of 1 GiB and 16 times this tensor's bytes; `NotRepresentable`: the length of an axis
-    /// does not fit in the index type (the maximum length in lacuna is larger by 1).
+    /// - `RankMismatch`: the rank is not 2;
+    /// - `FillNotZero`: the fill is not zero;
+    /// - `TooLarge`: the offsets of the columns need more than the larger of 1 GiB and 16 times this tensor's bytes;
+    /// - `NotRepresentable`: the length of an axis does not fit in the index type. The maximum length in lacuna is
+    ///   larger by 1.
     ///
     /// ```
     /// use lacuna::CooTensor;
@@ -262,7 +267,7 @@ impl<T: Element, I: Index> Tensor<CooPattern<I>, T> {
 }
 
 impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
-    /// Converts a sprs matrix to a tensor; it is stored by rows or by columns.
+    /// Converts a sprs matrix, stored by rows or by columns, to a tensor.
     ///
     /// If the matrix is stored by rows, columns and values are moved. The offsets are also moved if their type is
     /// `usize`, as in `CsMatI<T, u32, usize>` and `CsMat<T>`. For another index type, use
@@ -270,9 +275,10 @@ impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
     ///
     /// # Errors
     ///
-    /// `AxisTooLong`: an axis is too long for the index type; `TooLarge`: the rows of a matrix stored by columns need
-    /// more than the larger of 1 GiB and 16 times the bytes of the matrix; and the errors of [`CsrPattern::new`], for a
-    /// matrix that was constructed unchecked.
+    /// - `AxisTooLong`: an axis is too long for the index type;
+    /// - `TooLarge`: the rows of a matrix stored by columns need more than the larger of 1 GiB and 16 times the bytes of
+    ///   the matrix;
+    /// - the errors of [`CsrPattern::new`], for a matrix that was constructed unchecked.
     ///
     /// # Examples
     ///
@@ -302,8 +308,10 @@ impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
     ///
     /// # Errors
     ///
-    /// `RankMismatch`: the rank is not 2; `FillNotZero`: the fill is not zero; `NotRepresentable`: the length of the
-    /// last axis does not fit in the index type (the maximum length in lacuna is larger by 1).
+    /// - `RankMismatch`: the rank is not 2;
+    /// - `FillNotZero`: the fill is not zero;
+    /// - `NotRepresentable`: the length of the last axis does not fit in the index type. The maximum length in lacuna is
+    ///   larger by 1.
     ///
     /// ```
     /// use lacuna::CsrTensor;
@@ -352,8 +360,11 @@ impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
     ///
     /// # Errors
     ///
-    /// The errors of [`as_sprs`](Tensor::as_sprs), and `TooLarge`: the offsets of the columns need more than the larger
-    /// of 1 GiB and 16 times this tensor's bytes.
+    /// - `RankMismatch`: the rank is not 2;
+    /// - `FillNotZero`: the fill is not zero;
+    /// - `TooLarge`: the offsets of the columns need more than the larger of 1 GiB and 16 times this tensor's bytes;
+    /// - `NotRepresentable`: the length of an axis does not fit in the index type. The maximum length in lacuna is
+    ///   larger by 1.
     ///
     /// ```
     /// use lacuna::CsrTensor;

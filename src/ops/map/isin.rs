@@ -41,7 +41,7 @@ use crate::ops::operand::Operand;
 #[non_exhaustive]
 pub struct Isin<'a, T: Element> {
     members: Cow<'a, [T]>,
-    /// True if the results are inverted: *not* a member.
+    /// True if the results are inverted: `true` for elements that are not test values.
     pub invert: bool,
     /// A hint that the test values are distinct.
     ///
@@ -73,7 +73,7 @@ impl<'a, T: Element> Isin<'a, T> {
         &self.members
     }
 
-    /// Inverts the results: *not* a member. NaN then yields `true`.
+    /// Inverts the results: `true` for elements that are not test values, including NaN.
     pub fn invert(self) -> Self {
         Isin { invert: true, ..self }
     }
@@ -159,12 +159,12 @@ impl<'a, T: Element> From<&'a Isin<'_, T>> for Isin<'a, T> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum IsinKind {
-    /// The fastest algorithm for the sizes and the type, which never fails.
+    /// The fastest algorithm for the element type and the numbers of elements and test values.
     #[default]
     Auto,
     /// Sorts the test values, and searches for each element among the test values.
     ///
-    /// This algorithm uses less memory than all other algorithms.
+    /// This algorithm uses less memory than a hash set.
     Sort,
     /// A table with one bit per integer from the smallest to the largest test value, for integers and `bool`.
     Table,
@@ -178,8 +178,8 @@ pub enum IsinKind {
 /// set of the test values.
 ///
 /// The test values have the type of the elements of `x`, so no comparison involves rounding. The test values are a
-/// scalar, an array or a slice, a `Vec`, or an `ndarray` array of any rank and layout. [`Isin`] lists the options. An
-/// empty list of test values is the empty set.
+/// scalar, an array, a slice, a `Vec`, a `HashSet`, or an `ndarray` array of any rank and layout. [`Isin`] lists the
+/// options. An empty list of test values is the empty set.
 ///
 /// # Shapes
 ///
@@ -207,7 +207,8 @@ pub enum IsinKind {
 ///   the array before broadcasting;
 /// - `IsinKind`: [`IsinKind::Table`] is selected, but the elements are neither integers nor `bool`, or the table needs
 ///   more than the larger of 1 GiB and 16 times the bytes of the elements and test values. [`IsinKind::Auto`], the
-///   default, never returns this error.
+///   default, never returns this error;
+/// - `OutOfMemory`: an allocation fails.
 ///
 /// # Complexity
 ///
@@ -262,8 +263,8 @@ pub fn isin<'a, X: Operand>(x: &X, members: impl Into<Isin<'a, X::Elem>>) -> Res
 ///
 /// # Shapes
 ///
-/// `out` is a `bool` tensor of the format and index type of `x`, or a `bool` array or mutable view of its dimension
-/// type. `out` has exactly the shape of `x`. [`Answers`] lists the types.
+/// `out` is a `bool` tensor of the format and index type of `x`, or a `bool` array or mutable view of the dimension
+/// type of `x`. `out` has exactly the shape of `x`. [`Answers`] lists the types.
 ///
 /// # Implicit values
 ///
@@ -279,8 +280,11 @@ pub fn isin<'a, X: Operand>(x: &X, members: impl Into<Isin<'a, X::Elem>>) -> Res
 ///
 /// # Errors
 ///
-/// `ShapeMismatch`: `out` does not have the shape of `x`. `IsinKind` as in [`isin()`]. After an error, `out` is
-/// unchanged.
+/// - `ShapeMismatch`: `out` does not have the shape of `x`;
+/// - `IsinKind`: as in [`isin()`];
+/// - `OutOfMemory`: an allocation fails.
+///
+/// After an error, `out` is unchanged.
 ///
 /// # Complexity
 ///

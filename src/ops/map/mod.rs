@@ -71,8 +71,8 @@ fn quick<T: Float>(op: &OpSpec, f: impl Fn(f64) -> f64 + Copy + Sync) -> Each<im
 
 /// An existing result that the `_into` functions on `X` write to.
 ///
-/// For a tensor or its stored view, the existing result is a tensor of the same pattern type. For an array, it is an
-/// array or a mutable view, of the same dimension type and any layout. The elements are `bool`.
+/// For a tensor or its stored view, the existing result is a tensor of the same pattern type. For an array, the
+/// existing result is an array or a mutable view, of the same dimension type and any layout. The elements are `bool`.
 ///
 /// The previous contents do not matter. A tensor reuses the allocation of its values. If the allocation is too short,
 /// it grows. The tensor shares its pattern with `X`, like a new result.

@@ -94,7 +94,8 @@ pub fn neg_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
 #[doc = page!(shapes)]
 /// # NaN
 ///
-/// NaN yields the canonical NaN. A complex number with an infinite part is infinite, even if the other part is NaN.
+/// NaN yields the canonical NaN. The magnitude of a complex number with an infinite part is infinite, even if the other
+/// part is NaN.
 ///
 /// # Gradient
 ///
@@ -251,7 +252,7 @@ pub fn clamp<X: Operand<Elem: Real>>(x: &X, low: X::Elem, high: X::Elem) -> Resu
 
 /// Returns the gradient of [`clamp`](crate::clamp()): the upstream gradient times the derivative.
 ///
-/// *dx*<sub>i</sub> = *dy*<sub>i</sub> · 1 where low ≤ *x*<sub>i</sub> ≤ high, 0 otherwise
+/// *dx*<sub>i</sub> = *dy*<sub>i</sub> if low ≤ *x*<sub>i</sub> ≤ high, otherwise 0 · *dy*<sub>i</sub>
 ///
 /// If [`clamp`](crate::clamp()) rejects the bounds, this function returns the same `Argument` error.
 ///

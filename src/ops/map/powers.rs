@@ -258,13 +258,13 @@ pub fn recip_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
 ///
 /// *y*<sub>i</sub> = *x*<sub>i</sub><sup>exponent</sup>
 ///
-/// The power of a float is within 1 unit in the last place of the real number, with the same bits on every machine.
-/// A square is rounded once. `bool` and complex numbers do not compile.
+/// The power of a float is within 1 unit in the last place of the exact power. Results are bitwise identical on every
+/// machine. A square is rounded once. `bool` and complex numbers do not compile.
 ///
 #[doc = page!(shapes)]
 /// # NaN
 ///
-/// NaN yields the canonical NaN. NaN to the power of 0 is 1.
+/// NaN yields the canonical NaN, except that NaN to the power of 0 is 1.
 ///
 /// # Gradient
 ///
@@ -343,8 +343,8 @@ pub fn powi_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
 ///
 /// # NaN
 ///
-/// NaN yields NaN. NaN to the power of 0 is 1. Numbers below zero to a power that is not an integer yield NaN. 1 to any
-/// power is 1, even to the power of NaN.
+/// NaN yields NaN, except that NaN to the power of 0 is 1. Numbers below zero to a power that is not an integer yield
+/// NaN. 1 to any power is 1, even to the power of NaN.
 ///
 #[doc = page!(float)]
 /// ```

@@ -11,8 +11,8 @@ use crate::ops::operand::Operand;
 ///
 /// *y*<sub>i</sub> = the *n* ∈ ℤ with the smallest |*x*<sub>i</sub> − *n*|
 ///
-/// This follows numpy, PyTorch and IEEE 754. `f64::round`, which is also the method of `ndarray` arrays, rounds a tie
-/// away from zero.
+/// The rule for ties follows numpy, PyTorch and IEEE 754. `f64::round`, which is also the method of `ndarray` arrays,
+/// rounds a tie away from zero.
 ///
 /// # NaN
 ///

@@ -6,7 +6,7 @@ use crate::element::{Float, math};
 use crate::kernels::map::FunctionMap;
 use crate::ops::operand::Operand;
 
-/// Returns the sine of each element, in radians.
+/// Returns the sine of each element, an angle in radians.
 ///
 /// *y*<sub>i</sub> = sin *x*<sub>i</sub>
 ///
@@ -62,7 +62,7 @@ pub fn sin_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
     chain_rule(x, &math::cos, upstream)
 }
 
-/// Returns the cosine of each element, in radians.
+/// Returns the cosine of each element, an angle in radians.
 ///
 /// *y*<sub>i</sub> = cos *x*<sub>i</sub>
 ///
@@ -118,7 +118,7 @@ pub fn cos_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
     chain_rule(x, &|x| -math::sin(x), upstream)
 }
 
-/// Returns the tangent of each element, in radians.
+/// Returns the tangent of each element, an angle in radians.
 ///
 /// *y*<sub>i</sub> = tan *x*<sub>i</sub>
 ///

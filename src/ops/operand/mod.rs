@@ -25,11 +25,10 @@ pub(in crate::ops) use sparse::Sparse;
 
 /// An operand of an operation: a sparse tensor, a stored view, or an `ndarray` array.
 ///
-/// A sparse tensor has either format; see [stored views](crate::Stored). An array or a view may have any layout. The
-/// trait is sealed.
+/// A sparse tensor is in COO or CSR format. An array or an array view may have any layout. The trait is sealed.
 ///
-/// Reductions and maps of a stored view read only stored entries. Indexing and shape manipulation use its entire
-/// tensor. As an upstream gradient, a stored view is 0 at unstored positions.
+/// Reductions and maps of a [stored view](crate::Stored) read only stored entries. Indexing and shape manipulation of a
+/// stored view use the entire tensor. As an upstream gradient, a stored view is 0 at unstored positions.
 ///
 /// # Examples
 ///

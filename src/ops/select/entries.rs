@@ -18,8 +18,7 @@ use crate::tensor::triplets::{Duplicates, Triplets};
 impl<P: Pattern, T: Element> Tensor<P, T> {
     /// Keeps the entries whose value passes a test; all other positions hold the fill.
     ///
-    /// *y* = *x* if *f*(*x*), otherwise the fill. The fill itself is not tested. If all entries pass, the result shares
-    /// all arrays with `x`.
+    /// The test is not applied to the fill. If all entries pass, the result shares all arrays with this tensor.
     ///
     /// # Errors
     ///
@@ -44,7 +43,7 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
 
     /// Keeps the entries whose coordinates and value pass a test.
     ///
-    /// Otherwise the same as [`select`](Tensor::select).
+    /// All other positions hold the fill, as in [`select`](Tensor::select).
     ///
     /// # Errors
     ///
@@ -101,8 +100,8 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
     ///
     /// Each new entry is a pair `(coordinates, value)`.
     ///
-    /// A new entry replaces an existing entry at its position. If two new entries have the same position, the later
-    /// entry counts.
+    /// A new entry replaces an existing entry at its position. If two new entries have the same position, the result
+    /// has the value of the later entry.
     ///
     /// # Errors
     ///
@@ -176,7 +175,7 @@ pub fn select_backward<P: Pattern, T: Element, U: Operand>(
 
 /// Returns the gradient of [`Tensor::filter_entries`] for the same test.
 ///
-/// See [`grad::select`](crate::grad::select).
+/// The entries that pass the test receive the upstream gradient. All other entries receive 0.
 ///
 /// # Shapes
 ///

@@ -21,7 +21,8 @@ use crate::kernels::take::TakeMode;
 /// built-in type of at most 64 bits, and are borrowed if possible. A position out of range returns an error, unless you
 /// select another mode.
 ///
-/// A slice of `bool` is a mask, which selects the positions that are `true`. Its length is the number of positions.
+/// A slice of `bool` is a mask, which selects the positions that are `true`. The length of a mask is the number of
+/// elements, or the length of the axis, to take from.
 ///
 /// # Examples
 ///

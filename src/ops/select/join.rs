@@ -29,7 +29,8 @@ use crate::tensor::erased::{Erased, SparseRef};
 ///
 /// # Shapes
 ///
-/// All tensors have equal lengths on all other axes. The length of the axis in the result is the sum of its lengths.
+/// All tensors have equal lengths on all other axes. The length of the axis in the result is the sum of the lengths in
+/// the tensors.
 ///
 /// # Implicit values
 ///
@@ -135,7 +136,7 @@ pub fn concat_backward<P: Pattern, T: Element, U: Operand>(
     of_gradients(&Join::of(axis.to_i128(), &erased)?, upstream, tensors, &erased)
 }
 
-/// Concatenates tensors of one shape along a new axis.
+/// Concatenates tensors of equal shapes along a new axis.
 ///
 /// *y*<sub>…,k,…</sub> = *x*<sub>k</sub>, with *k* on the new axis. For arrays, use [`ndarray::stack()`].
 ///
@@ -159,7 +160,12 @@ pub fn concat_backward<P: Pattern, T: Element, U: Operand>(
 ///
 /// # Errors
 ///
-/// The errors of [`concat()`].
+/// - `NoTensor`: the list is empty;
+/// - `AxisOutOfRange`: the result does not have the axis;
+/// - `ShapeMismatch`: the shape of a tensor differs from the shape of the first tensor;
+/// - `FillsDiffer`: the fill of a tensor differs from the fill of the first tensor;
+/// - `AxisTooLong`: the number of tensors does not fit in the index type;
+/// - `TooLarge`: the lanes of CSR need more than the larger of 1 GiB and 16 times the bytes of the tensors.
 ///
 /// # Complexity
 ///
@@ -256,8 +262,8 @@ pub fn stack_backward<P: Pattern, T: Element, U: Operand>(
 ///
 /// # Errors
 ///
-/// The errors of [`concat()`] for the last axis of each row, then for the axis before the last. `AxisOutOfRange`: a
-/// rank is below 2.
+/// - the errors of [`concat()`] for the last axis of each row, and of the rows for the axis before the last;
+/// - `AxisOutOfRange`: the rank of a block is below 2.
 ///
 /// # Complexity
 ///

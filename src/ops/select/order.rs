@@ -15,7 +15,7 @@ use crate::tensor::Tensor;
 
 /// Returns the elements in reverse order along the given axes.
 ///
-/// *y*<sub>k</sub> = *x*<sub>n - 1 - k</sub> on each of the `axes`.
+/// *y*<sub>k</sub> = *x*<sub>n - 1 - k</sub> on each of the `axes`, for an axis of length *n*.
 ///
 /// # Shapes
 ///
@@ -98,8 +98,8 @@ pub fn flip_backward<X: Operand, U: Operand>(
 
 /// Returns the elements shifted along an axis; the elements at its end wrap around.
 ///
-/// *y*<sub>k</sub> = *x*<sub>(k - places) mod n</sub> on the axis. A negative `places` shifts toward the start of the
-/// axis.
+/// *y*<sub>k</sub> = *x*<sub>(k - places) mod n</sub> on the axis of length *n*. A negative `places` shifts toward the
+/// start of the axis.
 ///
 /// # Shapes
 ///
@@ -266,7 +266,7 @@ pub fn pad_backward<X: Operand, U: Operand>(
 
 /// Returns the tensor repeated along its axes, as a sequence of entire copies.
 ///
-/// *y*<sub>k</sub> = *x*<sub>k mod n</sub> on each axis.
+/// *y*<sub>k</sub> = *x*<sub>k mod n</sub> on each axis, for an axis of length *n* in *x*.
 ///
 /// # Shapes
 ///

@@ -15,8 +15,8 @@ use crate::tensor::Tensor;
 
 /// Returns a slice along each axis: a range with a step, or one position.
 ///
-/// The slices are the slices of `ndarray`. Write them with its macro [`s!`](ndarray::s). If the rank is dynamic, pass a
-/// list of [`SliceInfoElem`](ndarray::SliceInfoElem):
+/// The slices are the slices of `ndarray`. Write the slices with the macro [`s!`](ndarray::s) of `ndarray`. If the rank
+/// is dynamic, pass a list of [`SliceInfoElem`](ndarray::SliceInfoElem):
 ///
 /// | in `s![…]` | result |
 /// | --- | --- |
@@ -26,8 +26,8 @@ use crate::tensor::Tensor;
 /// | `i` | one position; the axis is removed |
 /// | `NewAxis` | a new axis of length 1, which is not an axis of `x` |
 ///
-/// A negative number counts from the end: *y*<sub>k</sub> = *x*<sub>a + s k</sub> for a step *s* > 0, and
-/// *x*<sub>b - 1 + s k</sub> for *s* < 0.
+/// A negative number counts from the end. For a range `a..b` with a step *s* > 0, *y*<sub>k</sub> = *x*<sub>a + s
+/// k</sub>. For *s* < 0, *y*<sub>k</sub> = *x*<sub>b - 1 + s k</sub>.
 ///
 /// # Shapes
 ///
@@ -79,7 +79,8 @@ use crate::tensor::Tensor;
 /// ```
 ///
 /// Definition: [`ndarray::s!`](https://docs.rs/ndarray/latest/ndarray/macro.s.html), and numpy's [basic
-/// indexing](https://numpy.org/doc/stable/user/basics.indexing.html) with the differences above.
+/// indexing](https://numpy.org/doc/stable/user/basics.indexing.html), except for negative steps and for ranges that end
+/// outside an axis.
 #[doc(alias = "index")]
 #[doc(alias = "getitem")]
 #[doc(alias = "narrow")]

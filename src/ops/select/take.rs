@@ -19,9 +19,9 @@ use crate::plan::take::{ALONG_BYTES, FLATTENED_BYTES, TakeResult, along, flatten
 
 /// Returns the elements at flat (row-major) positions.
 ///
-/// *y*<sub>k</sub> = *x*<sub>p(*i*<sub>k</sub>)</sub>, where p maps a negative index to a position counted from the
-/// end. An option of [`Take`] changes p: an index that is out of range wraps around ([`wrap`](Take::wrap)) or moves to
-/// the nearest position ([`clip`](Take::clip)).
+/// *y*<sub>k</sub> = *x*<sub>p(*i*<sub>k</sub>)</sub> for the indices *i* in `positions`. The function p maps a
+/// negative index to a position counted from the end. An option of [`Take`] changes p: an index that is out of range
+/// wraps around ([`wrap`](Take::wrap)) or moves to the nearest position ([`clip`](Take::clip)).
 ///
 /// # Shapes
 ///
@@ -97,7 +97,7 @@ pub fn take<'a, X: Operand, J: Position>(x: &X, positions: impl Into<Take<'a, J>
 
 /// Writes the result of [`take`] of an array into an existing array.
 ///
-/// This avoids the allocation of a result.
+/// The function avoids the allocation of a result.
 ///
 /// *y*<sub>k</sub> = *x*<sub>p(*i*<sub>k</sub>)</sub>, as in [`take`]. Sparse tensors do not have this form, because
 /// the stored positions of a result are known only after the take.

@@ -12,7 +12,7 @@ use crate::tensor::Tensor;
 /// Returns the lower triangle of each matrix: the elements on or below a diagonal.
 ///
 /// *y*<sub>i,j</sub> = *x*<sub>i,j</sub> if *j* - *i* ≤ `offset`, otherwise 0. The main diagonal has the offset 0. A
-/// diagonal with a positive offset is above it.
+/// diagonal with a positive offset is above the main diagonal.
 ///
 /// # Shapes
 ///
@@ -90,7 +90,7 @@ pub fn tril_backward<X: Operand, U: Operand>(x: &X, upstream: &U, offset: isize)
 /// Returns the upper triangle of each matrix: the elements on or above a diagonal.
 ///
 /// *y*<sub>i,j</sub> = *x*<sub>i,j</sub> if *j* - *i* ≥ `offset`, otherwise 0. The main diagonal has the offset 0. A
-/// diagonal with a positive offset is above it.
+/// diagonal with a positive offset is above the main diagonal.
 ///
 /// # Shapes
 ///
@@ -166,13 +166,13 @@ pub fn triu_backward<X: Operand, U: Operand>(x: &X, upstream: &U, offset: isize)
 
 /// Returns a diagonal of each matrix, as the last axis of the result.
 ///
-/// *y*<sub>k</sub> = *x*<sub>k + max(-o, 0), k + max(o, 0)</sub> for the offset *o*. The main diagonal has the
-/// offset 0. A diagonal with a positive offset is above it.
+/// *y*<sub>k</sub> = *x*<sub>k + max(-o, 0), k + max(o, 0)</sub> for the offset *o*. The main diagonal has the offset
+/// 0. A diagonal with a positive offset is above the main diagonal.
 ///
 /// # Shapes
 ///
-/// The last two axes of `x` are the axes of the matrices; numpy and torch use the first two axes by default. In the
-/// result, one axis with the length of the diagonal replaces the last two axes of `x`.
+/// The last two axes of `x` are the axes of the matrices. `numpy.diagonal` and `torch.diagonal` use the first two axes
+/// by default. In the result, one axis with the length of the diagonal replaces the last two axes of `x`.
 ///
 #[doc = page!(moved)]
 ///

@@ -10,7 +10,7 @@ use crate::ops::operand::Operand;
 
 /// The maximum difference of two elements for [`allclose`]: `atol + rtol · |b|`.
 ///
-/// The default is the tolerance of numpy. A pair `(rtol, atol)` converts to this type.
+/// *b* is the second element. The default is the tolerance of numpy. A pair `(rtol, atol)` converts to this type.
 #[must_use]
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
@@ -24,7 +24,7 @@ pub struct Tolerance {
 }
 
 impl Tolerance {
-    /// Returns a tolerance of `atol + rtol · |b|`.
+    /// Returns a tolerance of `atol + rtol · |b|` for the second element *b*.
     pub fn within(rtol: f64, atol: f64) -> Self {
         Tolerance { rtol, atol, equal_nan: false }
     }

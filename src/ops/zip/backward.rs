@@ -276,7 +276,8 @@ where
 
 /// Returns the gradients of [`where_`](crate::where_()): *dz* for the selected choice.
 ///
-/// *da* = *dz* if the condition holds, otherwise 0; *db* = 0 if the condition holds, otherwise *dz*
+/// *da* = *dz* if the condition holds, otherwise 0; *db* = 0 if the condition holds, otherwise *dz*. *da* is the
+/// gradient of `yes`, and *db* is the gradient of `no`.
 ///
 /// # Shapes
 ///

@@ -49,7 +49,7 @@ comparisons! {
 
 /// Returns whether two elements are equal.
 ///
-/// *z*<sub>k</sub> = *x*<sub>k</sub> = *y*<sub>k</sub>
+/// *z*<sub>k</sub> = (*x*<sub>k</sub> = *y*<sub>k</sub>)
 ///
 /// # Shapes
 #[doc = page!(shapes)]
@@ -93,7 +93,7 @@ pub fn equal<X: Operand<Elem: Element>, Y: Partner<X, Elem = X::Elem>>(x: &X, y:
 
 /// Returns whether two elements differ.
 ///
-/// *z*<sub>k</sub> = *x*<sub>k</sub> ≠ *y*<sub>k</sub>
+/// *z*<sub>k</sub> = (*x*<sub>k</sub> ≠ *y*<sub>k</sub>)
 ///
 /// # Shapes
 #[doc = page!(shapes)]
@@ -137,7 +137,7 @@ pub fn not_equal<X: Operand<Elem: Element>, Y: Partner<X, Elem = X::Elem>>(x: &X
 
 /// Returns whether the left element is smaller.
 ///
-/// *z*<sub>k</sub> = *x*<sub>k</sub> < *y*<sub>k</sub>
+/// *z*<sub>k</sub> = (*x*<sub>k</sub> < *y*<sub>k</sub>)
 ///
 /// # Shapes
 #[doc = page!(shapes)]
@@ -182,7 +182,7 @@ pub fn less<X: Operand<Elem: Real>, Y: Partner<X, Elem = X::Elem>>(x: &X, y: Y) 
 
 /// Returns whether the left element is smaller or equal.
 ///
-/// *z*<sub>k</sub> = *x*<sub>k</sub> ≤ *y*<sub>k</sub>
+/// *z*<sub>k</sub> = (*x*<sub>k</sub> ≤ *y*<sub>k</sub>)
 ///
 /// # Shapes
 #[doc = page!(shapes)]
@@ -227,7 +227,7 @@ pub fn less_equal<X: Operand<Elem: Real>, Y: Partner<X, Elem = X::Elem>>(x: &X, 
 
 /// Returns whether the left element is larger.
 ///
-/// *z*<sub>k</sub> = *x*<sub>k</sub> > *y*<sub>k</sub>
+/// *z*<sub>k</sub> = (*x*<sub>k</sub> > *y*<sub>k</sub>)
 ///
 /// # Shapes
 #[doc = page!(shapes)]
@@ -272,7 +272,7 @@ pub fn greater<X: Operand<Elem: Real>, Y: Partner<X, Elem = X::Elem>>(x: &X, y: 
 
 /// Returns whether the left element is larger or equal.
 ///
-/// *z*<sub>k</sub> = *x*<sub>k</sub> ≥ *y*<sub>k</sub>
+/// *z*<sub>k</sub> = (*x*<sub>k</sub> ≥ *y*<sub>k</sub>)
 ///
 /// # Shapes
 #[doc = page!(shapes)]

@@ -55,7 +55,7 @@ impl<P: Pattern, T: Element> Stored<'_, P, T> {
 
 /// Returns the gradient of [`Stored::mask`].
 ///
-/// The entries that `mask` stores receive the upstream gradient. All other entries receive 0.
+/// The entries at positions that `mask` stores receive the upstream gradient. All other entries receive 0.
 ///
 /// # Shapes
 ///
@@ -72,8 +72,8 @@ impl<P: Pattern, T: Element> Stored<'_, P, T> {
 ///
 /// # Complexity
 ///
-/// O(entries of both patterns) if `upstream` has the pattern of the tensor, and at most a search of O(rank · log nnz)
-/// per entry otherwise.
+/// O(entries of both patterns) if `upstream` has the pattern of the tensor. Otherwise each entry adds a search of at
+/// most O(rank · log nnz).
 ///
 /// # Examples
 ///
@@ -96,7 +96,7 @@ pub fn mask_backward<P: Pattern, T: Element, U: Operand>(
 
 /// Returns the gradient of [`Stored::without`].
 ///
-/// The entries that `mask` does not store receive the upstream gradient. All other entries receive 0.
+/// The entries at positions that `mask` does not store receive the upstream gradient. All other entries receive 0.
 ///
 /// # Shapes
 ///

@@ -101,10 +101,10 @@ use crate::tensor::stored::Stored;
             and `cast`"
 )]
 pub trait Partner<X: Operand>: Sized {
-    /// The type of its elements.
+    /// The element type of the right operand.
     type Elem: Element;
 
-    /// The result of both operands, with elements of type `U`.
+    /// The type of the result, with elements of type `U`.
     type Zipped<U: Element>;
 
     #[doc(hidden)]

@@ -32,9 +32,9 @@ impl<T: RealNumber> Zip<T, T> for Pow {
 ///
 /// *z*<sub>k</sub> = *x*<sub>k</sub><sup>*y*<sub>k</sub></sup>
 ///
-/// Floats are computed in `f64` and rounded once, with the same bits on every machine. A square is exact before it is
-/// rounded. Any element to the power of 0 is 1, and 1 to any power is 1. If all elements have the same exponent, use
-/// [`powi`](crate::powi()) and [`powf`](crate::powf()).
+/// Floats are computed in `f64` and rounded once. Results are bitwise identical on every machine. A square is exact
+/// before it is rounded. Any element to the power of 0 is 1, and 1 to any power is 1. If all elements have the same
+/// exponent, use [`powi`](crate::powi()) or [`powf`](crate::powf()).
 ///
 /// # Shapes
 #[doc = page!(shapes)]

@@ -152,7 +152,7 @@ impl<T: Element> Zip<T, T> for MulNonzero {
     }
 }
 
-/// Returns the product of two operands where the left one is not zero, and 0 elsewhere.
+/// Returns the product of two operands, or 0 if the left element is zero.
 ///
 /// *z*<sub>k</sub> = *x*<sub>k</sub> · *y*<sub>k</sub> if *x*<sub>k</sub> ≠ 0, otherwise 0
 ///

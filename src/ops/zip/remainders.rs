@@ -95,7 +95,7 @@ impl<T: Remainder> Zip<T, T> for RemEuclid {
     }
 }
 
-/// Returns the nonnegative remainder.
+/// Returns the nonnegative remainder of the division of two operands.
 ///
 /// *z*<sub>k</sub> = *x*<sub>k</sub> mod |*y*<sub>k</sub>|
 ///

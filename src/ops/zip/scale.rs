@@ -65,7 +65,8 @@ fn in_order<T: Element, D: Dimension>(array: &ArrayBase<impl Data<Elem = T>, D>)
 
 /// Returns the product with one number per position of an axis.
 ///
-/// For the last axis, each column of a matrix is multiplied by one number. For the axis before the last, each row is.
+/// With the last axis, each column of a matrix is multiplied by one number. With the axis before the last, each row is
+/// multiplied by one number.
 ///
 /// *z*<sub>…j…</sub> = *x*<sub>…j…</sub> · *f*<sub>j</sub>
 ///
@@ -100,7 +101,7 @@ fn in_order<T: Element, D: Dimension>(array: &ArrayBase<impl Data<Elem = T>, D>)
 ///
 /// # Complexity
 ///
-/// O(nnz + factors).
+/// O(nnz + factors), for arrays O(elements).
 ///
 /// # Examples
 ///

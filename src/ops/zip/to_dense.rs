@@ -38,7 +38,7 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
     ///
     /// # Complexity
     ///
-    /// O(positions). The dense form of `x` is constructed.
+    /// O(positions). The dense form of this tensor is constructed.
     ///
     /// ```
     /// use lacuna::CooTensor;
@@ -67,7 +67,7 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
     ///
     /// # Complexity
     ///
-    /// O(positions). The dense form of `x` is constructed.
+    /// O(positions). The dense form of this tensor is constructed.
     ///
     /// ```
     /// use lacuna::CooTensor;
@@ -96,7 +96,7 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
     ///
     /// # Complexity
     ///
-    /// O(positions). The dense form of `x` is constructed.
+    /// O(positions). The dense form of this tensor is constructed.
     ///
     /// ```
     /// use lacuna::CooTensor;
@@ -125,7 +125,7 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
     ///
     /// # Complexity
     ///
-    /// O(positions). The dense form of `x` is constructed.
+    /// O(positions). The dense form of this tensor is constructed.
     ///
     /// ```
     /// use lacuna::CooTensor;

@@ -90,14 +90,15 @@ choices! {
         |number| arr0(number).into_dyn().into(), dense;
 }
 
-/// Returns the element of *a* if the condition holds, otherwise the element of *b*.
+/// Returns the element of `yes` if the condition holds, otherwise the element of `no`.
 ///
-/// *z*<sub>k</sub> = *c*<sub>k</sub> ? *a*<sub>k</sub> : *b*<sub>k</sub>
+/// *z*<sub>k</sub> = *a*<sub>k</sub> if *c*<sub>k</sub>, otherwise *b*<sub>k</sub>, for the `condition` *c* and the
+/// choices `yes` (*a*) and `no` (*b*)
 ///
 /// # Shapes
 ///
-/// The three shapes are equal, or are broadcast as in numpy. If the condition is sparse, *a* and *b* are tensors of its
-/// format, or numbers. If the condition is an array, *a* and *b* are arrays or numbers.
+/// The three shapes are equal, or are broadcast as in numpy. If the condition is sparse, *a* and *b* are tensors of the
+/// format of the condition, or numbers. If the condition is an array, *a* and *b* are arrays or numbers.
 ///
 /// # Implicit values
 ///
