@@ -209,7 +209,7 @@ impl Axes {
         Axes { labels: Some(Arc::new(labels.into().on(axis))), ..Axes::listed([axis]) }
     }
 
-    /// Returns these axes together with others.
+    /// Returns these axes combined with other axes.
     ///
     /// At most one axis can have labels. `..` already includes all axes, so lacuna does not check axis numbers that are
     /// combined with `..`.

@@ -286,7 +286,7 @@ impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
     ///
     /// Axis `k` of the result is axis `axes[k]` of this tensor.
     ///
-    /// The tensor is converted to coordinate format and back; the result has all entries.
+    /// lacuna converts the tensor to coordinate format and back. The result has all entries.
     ///
     /// # Errors
     ///

@@ -394,7 +394,7 @@ pub trait Float:
 
     /// Returns `self + (other - self) * weight`, correctly rounded, for a weight from 0 to 1.
     ///
-    /// A zero result is `+0.0`. If one of the two values is infinite, the result is their sum.
+    /// A zero result is `+0.0`. If one of the two values is infinite, the result is the sum of both values.
     ///
     /// ```
     /// use lacuna::Float;

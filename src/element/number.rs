@@ -106,7 +106,7 @@ impl fmt::Display for DType {
 
 /// A number of any element type, for conversions between types.
 ///
-/// It is wide enough for all element types.
+/// A number is wide enough for all element types.
 ///
 /// Two numbers are compared by exact value and never rounded, even if their kinds differ:
 ///

@@ -62,7 +62,7 @@ pub trait Operand: Sized + sealed::Sealed {
     /// The type of the elements.
     type Elem: Element;
 
-    /// A result of another shape, with elements of type `U`: a tensor of the same format, or an array of any rank.
+    /// A result of any shape, with elements of type `U`: a tensor of the same format, or an array of any rank.
     type Reduced<U>;
 
     /// A result of the same shape, with elements of type `U`.

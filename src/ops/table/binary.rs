@@ -22,13 +22,14 @@ macro_rules! __binary {
             mul: Mul, Element -> same [mul_backward] "Returns the product of two operands, element by element."
                 command(Zip, "Elementwise product of two tensors", "tests/data/karate.mtx -2.5");
             mul_nonzero: MulNonzero, Element -> same [= mul_backward]
-                "Returns the product of two operands where the left one is not zero, and 0 elsewhere.";
+                "Returns the product of two operands, or 0 if the left element is zero.";
             div: Div, Numeric -> same [div_backward]
                 "Returns the quotient of two operands; integers are truncated toward zero."
                 command(Zip, "Elementwise quotient of two tensors", "tests/data/karate.mtx 2");
             rem: Rem, Remainder -> same []
                 "Returns the remainder of truncated division, with the sign of the left operand.";
-            rem_euclid: RemEuclid, Remainder -> same [] "Returns the nonnegative remainder.";
+            rem_euclid: RemEuclid, Remainder -> same []
+                "Returns the nonnegative remainder of the division of two operands.";
             pow: Pow, RealNumber -> same [pow_backward] "Returns the left operand to the power of the right operand.";
             minimum: Minimum, Real -> same [minimum_backward] "Returns the smaller of two elements.";
             maximum: Maximum, Real -> same [maximum_backward] "Returns the larger of two elements.";

@@ -99,11 +99,11 @@ macro_rules! __functions {
                 /// Returns the base-10 logarithm of each element
                 log10 [Float -> Same] (Float) tensors
                     [log10_backward: Formula, |x, g| g.mul_nonzero(&(x * LN_10).recip())];
-                /// Returns the sine of each element, in radians
+                /// Returns the sine of each element, an angle in radians
                 sin [Float -> Same] (Float) tensors [sin_backward: Formula, |x, g| g.mul_nonzero(&x.cos())];
-                /// Returns the cosine of each element, in radians
+                /// Returns the cosine of each element, an angle in radians
                 cos [Float -> Same] (Float) tensors [cos_backward: Formula, |x, g| g.mul_nonzero(&(x.sin() * -1.0))];
-                /// Returns the tangent of each element, in radians
+                /// Returns the tangent of each element, an angle in radians
                 tan [Float -> Same] (Float) tensors
                     [tan_backward: Formula, |x, g| g.mul_nonzero(&(x.tan().square() + 1.0))];
                 /// Returns the arc sine of each element, between −π/2 and π/2

@@ -117,6 +117,7 @@ impl<T: Magnitude> Zip<T, T> for Apart {
 /// # Errors
 ///
 /// - `NotBroadcastable`: the shapes cannot be broadcast together;
+/// - `AxisTooLong`: an axis of an array operand is too long for the index type of the sparse operand;
 /// - `TooLarge`: a sparse operand is broadcast to too many entries, or an array to too many elements.
 ///
 /// # Complexity

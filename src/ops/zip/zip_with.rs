@@ -52,8 +52,9 @@ impl<A: Element, B: Element, U: Element, F: Fn(A, B) -> U + Sync> Zip<A, B> for 
 /// a zero is `+0.0`.
 ///
 /// For [stored views](Stored), the result has the common entries. The fill is the fill of an operand that has the
-/// result type, or zero if neither operand has this type. If an operand is an array, the pattern is shared, and all
-/// unstored positions of the result must have one value.
+/// result type, or zero if neither operand has this type. If an operand is an array, the result has the pattern of the
+/// sparse operand, broadcast to the shape of the result. In this case all unstored positions of the result must have
+/// one value.
 ///
 /// # NaN
 ///
@@ -68,6 +69,7 @@ impl<A: Element, B: Element, U: Element, F: Fn(A, B) -> U + Sync> Zip<A, B> for 
 /// - `NotBroadcastable`: the shapes cannot be broadcast together;
 /// - `FillsDiffer`: the operands are stored views of tensors of the result type, with different fills;
 /// - `FillVaries`: the elements of an array operand would lead to different values at unstored positions;
+/// - `AxisTooLong`: an axis of an array operand is too long for the index type of the sparse operand;
 /// - `TooLarge`: a sparse operand is broadcast to too many entries, or an array to too many elements.
 ///
 /// # Complexity
