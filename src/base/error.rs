@@ -139,7 +139,7 @@ pub enum Error {
         found: usize,
     },
 
-    /// Two shapes that must be equal are different.
+    /// Two shapes that must be equal are not.
     ///
     /// Pass a tensor of the expected shape, or use `reshape`, `broadcast_to` or `slice`.
     #[error("{what} must have shape {expected}, found {found}")]
@@ -152,7 +152,7 @@ pub enum Error {
         found: Shape,
     },
 
-    /// Tensors to be concatenated have different ranks, or different lengths on another axis.
+    /// Tensors to be concatenated along an axis differ in another axis.
     ///
     /// Make all other axes equal with `slice` or `pad`.
     #[error(
@@ -203,9 +203,9 @@ pub enum Error {
         rank: usize,
     },
 
-    /// The length of an axis of the result would exceed `usize::MAX`.
+    /// An axis of the result would be longer than `usize` counts.
     ///
-    /// Concatenate fewer tensors, or choose a smaller padding, offset or number of copies.
+    /// Join fewer tensors, or pad by less.
     #[error("axis {axis} of the result would have more than usize::MAX positions")]
     AxisOverflow {
         /// The axis.
@@ -349,7 +349,7 @@ pub enum Error {
 
     /// The result would take more memory than the limit.
     ///
-    /// Follow the advice of the message, such as another function or a higher limit.
+    /// Follow the advice of the message: another route, or a higher limit.
     #[error(
         "{what} would take {}, above the limit of {}; {instead}",
         with_unit(*.bytes),
@@ -458,9 +458,9 @@ pub enum Error {
         coords: Option<Vec<usize>>,
     },
 
-    /// The result of an infinite or NaN element and an unstored zero is not zero.
+    /// The result of an infinite or NaN element and an implicit zero is not zero.
     ///
-    /// Operate on `x.stored()` and `y.stored()`, which combine only common entries.
+    /// Operate on `x.stored()` and `y.stored()`, which combine common entries only.
     #[error(
         "{operation}: the result of {left} and {right} at {coords:?} is not 0; x.stored() and y.stored() combine \
          stored entries only"
@@ -616,7 +616,7 @@ pub enum Error {
 
     /// An error within a chunk of an axis. Positions in the cause are counted from the start of the chunk.
     ///
-    /// See the cause. To find a position in the entire axis, add `start`.
+    /// See the cause. Its positions are counted from the start of the chunk.
     #[error("{}", in_range(*.axis, *.start, *.end, .cause))]
     InRange {
         /// The error within the chunk.

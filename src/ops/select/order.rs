@@ -71,8 +71,7 @@ pub fn flip<X: Operand>(x: &X, axes: impl Into<Axes>) -> Result<X::Reduced<X::El
 /// # Errors
 ///
 /// - the errors of [`flip()`];
-/// - `ShapeMismatch`: `upstream` does not have the shape of the forward result;
-/// - `SumOverflow`: a sum of integers does not fit the element type.
+/// - `ShapeMismatch`: `upstream` does not have the shape of the forward result.
 ///
 /// # Complexity
 ///
@@ -152,8 +151,7 @@ pub fn roll<X: Operand>(x: &X, places: isize, axis: impl Position) -> Result<X::
 /// # Errors
 ///
 /// - the errors of [`roll()`];
-/// - `ShapeMismatch`: `upstream` does not have the shape of the forward result;
-/// - `SumOverflow`: a sum of integers does not fit the element type.
+/// - `ShapeMismatch`: `upstream` does not have the shape of the forward result.
 ///
 /// # Complexity
 ///
@@ -239,8 +237,7 @@ pub fn pad<X: Operand>(x: &X, widths: impl AsRef<[(usize, usize)]>) -> Result<X:
 /// # Errors
 ///
 /// - the errors of [`pad()`];
-/// - `ShapeMismatch`: `upstream` does not have the shape of the forward result;
-/// - `SumOverflow`: a sum of integers does not fit the element type.
+/// - `ShapeMismatch`: `upstream` does not have the shape of the forward result.
 ///
 /// # Complexity
 ///
@@ -564,8 +561,7 @@ pub fn squeeze<X: Operand>(x: &X, axes: impl Into<Axes>) -> Result<X::Reduced<X:
 /// # Errors
 ///
 /// - the errors of [`squeeze()`];
-/// - `ShapeMismatch`: `upstream` does not have the shape of the forward result;
-/// - `SumOverflow`: a sum of integers does not fit the element type.
+/// - `ShapeMismatch`: `upstream` does not have the shape of the forward result.
 ///
 /// # Complexity
 ///
@@ -645,8 +641,7 @@ pub fn expand_dims<X: Operand>(x: &X, axes: impl Into<Axes>) -> Result<X::Reduce
 /// # Errors
 ///
 /// - the errors of [`expand_dims()`];
-/// - `ShapeMismatch`: `upstream` does not have the shape of the forward result;
-/// - `SumOverflow`: a sum of integers does not fit the element type.
+/// - `ShapeMismatch`: `upstream` does not have the shape of the forward result.
 ///
 /// # Complexity
 ///
@@ -727,8 +722,7 @@ pub fn transpose<X: Operand>(x: &X) -> Result<X::Reduced<X::Elem>> {
 /// # Errors
 ///
 /// - the errors of [`transpose()`];
-/// - `ShapeMismatch`: `upstream` does not have the shape of the forward result;
-/// - `SumOverflow`: a sum of integers does not fit the element type.
+/// - `ShapeMismatch`: `upstream` does not have the shape of the forward result.
 ///
 /// # Complexity
 ///
@@ -804,8 +798,7 @@ pub fn move_axis<X: Operand>(x: &X, from: impl Position, to: impl Position) -> R
 /// # Errors
 ///
 /// - the errors of [`move_axis()`];
-/// - `ShapeMismatch`: `upstream` does not have the shape of the forward result;
-/// - `SumOverflow`: a sum of integers does not fit the element type.
+/// - `ShapeMismatch`: `upstream` does not have the shape of the forward result.
 ///
 /// # Complexity
 ///

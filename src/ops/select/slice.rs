@@ -103,8 +103,7 @@ pub fn slice<X: Operand>(x: &X, slices: impl AsRef<[SliceInfoElem]>) -> Result<X
 /// # Errors
 ///
 /// - the errors of [`slice()`];
-/// - `ShapeMismatch`: `upstream` does not have the shape of the forward result;
-/// - `SumOverflow`: a sum of integers does not fit the element type.
+/// - `ShapeMismatch`: `upstream` does not have the shape of the forward result.
 ///
 /// # Complexity
 ///

@@ -65,8 +65,7 @@ pub fn tril<X: Operand>(x: &X, offset: isize) -> Result<X::Reduced<X::Elem>> {
 /// # Errors
 ///
 /// - the errors of [`tril()`];
-/// - `ShapeMismatch`: `upstream` does not have the shape of the forward result;
-/// - `SumOverflow`: a sum of integers does not fit the element type.
+/// - `ShapeMismatch`: `upstream` does not have the shape of the forward result.
 ///
 /// # Complexity
 ///
@@ -142,8 +141,7 @@ pub fn triu<X: Operand>(x: &X, offset: isize) -> Result<X::Reduced<X::Elem>> {
 /// # Errors
 ///
 /// - the errors of [`triu()`];
-/// - `ShapeMismatch`: `upstream` does not have the shape of the forward result;
-/// - `SumOverflow`: a sum of integers does not fit the element type.
+/// - `ShapeMismatch`: `upstream` does not have the shape of the forward result.
 ///
 /// # Complexity
 ///
@@ -223,8 +221,7 @@ pub fn diagonal<X: Operand>(x: &X, offset: isize) -> Result<X::Reduced<X::Elem>>
 /// # Errors
 ///
 /// - the errors of [`diagonal()`];
-/// - `ShapeMismatch`: `upstream` does not have the shape of the forward result;
-/// - `SumOverflow`: a sum of integers does not fit the element type.
+/// - `ShapeMismatch`: `upstream` does not have the shape of the forward result.
 ///
 /// # Complexity
 ///
