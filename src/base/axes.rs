@@ -129,8 +129,9 @@ impl Axes {
     /// # Shapes
     ///
     /// The number of labels is the length of the axis. The axis stays in the result, with one position per possible
-    /// label. Its length in the result is the largest label plus 1, or the number that [`GroupLabels::count`] sets. A
-    /// reduction that returns positions, such as `argmax`, numbers the positions of each label in increasing order.
+    /// label. The length of the axis in the result is the largest label plus 1, or the number that
+    /// [`GroupLabels::count`] sets. A reduction that returns positions, such as `argmax`, numbers the positions of each
+    /// label in increasing order.
     ///
     /// # Implicit values
     ///

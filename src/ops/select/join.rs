@@ -105,7 +105,7 @@ pub fn concat<P: Pattern, T: Element>(
 ///
 /// # NaN
 ///
-/// Gradients are passed on bitwise unchanged.
+/// Gradients are passed on bitwise unchanged, except that a zero is `+0.0`.
 ///
 /// # Errors
 ///
@@ -207,7 +207,7 @@ pub fn stack<P: Pattern, T: Element>(
 ///
 /// # NaN
 ///
-/// Gradients are passed on bitwise unchanged.
+/// Gradients are passed on bitwise unchanged, except that a zero is `+0.0`.
 ///
 /// # Errors
 ///

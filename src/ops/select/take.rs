@@ -250,7 +250,7 @@ pub fn take_axis<'a, X: Operand, J: Position>(
 ///
 /// # NaN
 ///
-/// A single gradient is passed on bitwise unchanged. A sum that is NaN is the canonical NaN.
+/// A single NaN gradient keeps its payload. A sum that is NaN is the canonical NaN.
 ///
 /// # Gradient
 ///
@@ -314,7 +314,7 @@ pub fn take_backward<'a, X: Operand, J: Position, U: Operand>(
 ///
 /// # NaN
 ///
-/// A single gradient is passed on bitwise unchanged. A sum that is NaN is the canonical NaN.
+/// A single NaN gradient keeps its payload. A sum that is NaN is the canonical NaN.
 ///
 /// # Gradient
 ///

@@ -42,7 +42,7 @@ impl<P: Pattern, T: Element> Stored<'_, P, T> {
 
     /// Keeps the entries at positions that `mask` does not store; the fill is unchanged.
     ///
-    /// See [`mask`](Stored::mask).
+    /// For an example, see [`mask`](Stored::mask).
     ///
     /// # Errors
     ///
