@@ -276,8 +276,8 @@ impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
     /// # Errors
     ///
     /// - `AxisTooLong`: an axis is too long for the index type;
-    /// - `TooLarge`: the rows of a matrix stored by columns need more than the larger of 1 GiB and 16 times the bytes of
-    ///   the matrix;
+    /// - `TooLarge`: the rows of a matrix stored by columns need more than the larger of 1 GiB and 16 times the bytes
+    ///   of the matrix;
     /// - the errors of [`CsrPattern::new`], for a matrix that was constructed unchecked.
     ///
     /// # Examples
@@ -310,8 +310,8 @@ impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
     ///
     /// - `RankMismatch`: the rank is not 2;
     /// - `FillNotZero`: the fill is not zero;
-    /// - `NotRepresentable`: the length of the last axis does not fit in the index type. The maximum length in lacuna is
-    ///   larger by 1.
+    /// - `NotRepresentable`: the length of the last axis does not fit in the index type. The maximum length in lacuna
+    ///   is larger by 1.
     ///
     /// ```
     /// use lacuna::CsrTensor;
