@@ -392,6 +392,11 @@ fn functions_have_the_arguments_of_rust_and_the_defaults_of_python() {
         ("einsum(\"ijk->kji\", [t])", "transpose(t)"),
         ("concat([i, i], axis=0)", "tile(i, 2)"),
         ("stack([i, i])", "reshape(concat([i, i]), [2, 3])"),
+        ("reshape(x, [-1, 2])", "reshape(x, [3, 2])"),
+        ("reshape(x, -1)", "reshape(x, [6])"),
+        ("reshape(e, [-1, 2])", "e"),
+        ("reshape(s, [-1])", "expand_dims(s, 0)"),
+        ("grad(sum(reshape(g, [-1, 1]), axis=1), g, g)", "g * 1"),
         ("block([[x, x], [x, x]])", "tile(x, [2, 2])"),
         ("transpose(t, axes=[2, 0, 1])", "move_axis(t, 2, 0)"),
         ("with_fill(i, 9)[0]", "i[0] + 9"),
@@ -452,6 +457,18 @@ fn functions_have_the_arguments_of_rust_and_the_defaults_of_python() {
     assert!(refused("sum(x, axis=0, by=[0, -1])").contains("labels[1] = -1 is not"));
     assert!(refused("random([2], 3)").contains("3 entries do not fit 2 positions"));
     assert!(refused("with_fill(reshape(i, [4]), 1)").contains("reshaped"));
+    for (text, said) in [
+        (
+            "reshape(x, [4, -1])",
+            "not exactly one length for -1 in a tensor of shape [2, 3]\n  reshape(x, [4, -1])\n             ^^^^^^^",
+        ),
+        ("reshape(e, [0, -1])", "not exactly one length for -1 in a tensor of shape [0, 2]"),
+        ("reshape(x, [-1, -1])", "only one length may be -1\n  reshape(x, [-1, -1])\n             ^^^^^^^^"),
+        ("reshape(x, [-1, -2])", "expected integers of at least 0, or -1 once, found -2"),
+        ("broadcast_to(i, [-1, 3])", "expected an integer of at least 0, found -1"),
+    ] {
+        assert!(wrong(text).contains(said), "{text}: {}", wrong(text));
+    }
     assert!(refused("sum(x, axis=2)").contains("axis 2 is out of range for rank 2"));
     // 1.28 GB of elements.
     assert!(refused("dense(random([4000, 40000], 9))").contains("above the limit"));

@@ -345,6 +345,7 @@ const WHOLE_OF_ARRAYS: &[&str] = &[
     "m * row + cast(unique_counts(row), \"float64\")",
     "take(a, [3, 19])",
     "reshape(a, [20]) * 2",
+    "reshape(a, [-1, 5]) * 2",
     "einsum(\"ij,jk->ik\", a, w)",
     "outer(along, row)",
     "outer(g, row)",

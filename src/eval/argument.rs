@@ -67,6 +67,7 @@ impl Low {
             ParameterKind::Count => Arg::Integer(self.integer::<u64>(at)?),
             ParameterKind::Integers => Arg::Integers(self.integers::<isize>(at)?.into()),
             ParameterKind::Counts => Arg::Integers(self.integers::<usize>(at)?.into()),
+            ParameterKind::Lengths => Arg::Integers(self.lengths(at)?.into()),
             ParameterKind::Pairs => Arg::Pairs(self.pairs(at)?.into()),
             ParameterKind::Flag => Arg::Flag(self.flag(at)?),
             ParameterKind::Word(words) => Arg::Word(self.word(words, at)?),
@@ -112,6 +113,19 @@ impl Low {
         match self {
             Low::List(items) => items.iter().map(|item| item.integer::<T>(at)).collect(),
             one => Ok(vec![one.integer::<T>(at)?]),
+        }
+    }
+
+    /// Returns the lengths of a shape, of which one may be -1.
+    fn lengths(&self, at: &Range<usize>) -> Found<Vec<i128>> {
+        let lengths = self.integers::<i128>(at)?;
+        let mut others = lengths.iter().filter(|&&length| usize::try_from(length).is_err());
+        match (others.next(), others.next()) {
+            (None, _) | (Some(-1), None) => Ok(lengths),
+            (Some(-1), Some(-1)) => wrong(at, "only one length may be -1"),
+            (Some(-1), Some(other)) | (Some(other), _) => {
+                wrong(at, format!("expected integers of at least 0, or -1 once, found {other}"))
+            }
         }
     }
 

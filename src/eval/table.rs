@@ -9,7 +9,7 @@ use super::options::{choice, mode_of, multiplied, of_list, of_two, one_of, one_o
 use super::running::Running;
 use crate::base::axes::Axes;
 use crate::dynamic::{AnyMatmul, AnyOperand, AnyTensor, AnyValue, chosen, chosen_backward};
-use crate::lazy::{call::Call, moves};
+use crate::lazy::{call::Call, completed, moves};
 use crate::ops::{Nanmedian, Norm, OpSpec, Parameter, Quantile, Split, Take, Tolerance, Var};
 use crate::pattern::Format;
 use crate::tensor::coo::CooTensor;
@@ -396,7 +396,16 @@ static SINGLE: &[(&str, Run)] = listed! {
         of_list(call, |axis, upstream, operands| AnyOperand::stack_backward(upstream, axis, operands))
     };
     reshape_as |call| call.done(call.moving("x")?.reshape(call.moving("like")?.shape()));
-    reshape |call| call.done(call.moving("x")?.reshape(call.shape()));
+    reshape |call| {
+        let x = call.moving("x")?;
+        match completed(call.call(), &x.shape()) {
+            Some(shape) => call.done(x.reshape(shape)),
+            None => {
+                let why = format!("there is not exactly one length for -1 in a tensor of shape {}", x.shape());
+                wrong(&call.at_of("shape"), why)
+            }
+        }
+    };
 };
 
 /// Returns the axes of both operands that `tensordot` contracts.

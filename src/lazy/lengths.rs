@@ -55,7 +55,7 @@ pub(super) fn of_call(call: &Call, inputs: &[&Shape]) -> Result<Option<Shape>> {
             [x, left, right] => ops::check_factors(x, left, right).map(|()| Some(x.clone()))?,
             _ => None,
         },
-        ShapeRule::Reshaped => first.map(|x| reshaped(call, x)).transpose()?,
+        ShapeRule::Reshaped => first.map(|x| reshaped(call, x)).transpose()?.flatten(),
         ShapeRule::Diagonal => {
             let side = |x| ops::diagonal_side(x, call.position("offset", 0));
             first.map(side).transpose()?.map(|side| [side, side].into())
@@ -150,12 +150,25 @@ fn contracted(call: &Call, x: &Shape, y: &Shape, rank: usize) -> Result<Shape> {
     }
 }
 
-fn reshaped(call: &Call, from: &Shape) -> Result<Shape> {
-    let to = call.shape();
-    match from.wide_size() == to.wide_size() {
-        true => Ok(to),
-        false => Err(Error::ReshapeSize { from: from.clone(), to }),
+/// Returns the shape of a reshape; `None` if no length completes the shape, which the operation itself reports.
+fn reshaped(call: &Call, from: &Shape) -> Result<Option<Shape>> {
+    match completed(call, from) {
+        Some(to) if from.wide_size() != to.wide_size() => Err(Error::ReshapeSize { from: from.clone(), to }),
+        to => Ok(to),
     }
+}
+
+/// Returns the shape in the argument `shape`, in which the length that remains of `from` replaces -1. Returns `None` if
+/// there is not exactly one such length.
+pub(crate) fn completed(call: &Call, from: &Shape) -> Option<Shape> {
+    let given = call.integers::<i128>("shape");
+    let Some(open) = given.iter().position(|&length| length == -1) else { return Some(call.shape()) };
+    let (size, others) = (from.wide_size(), call.shape().wide_size());
+    let is_exact = size < u128::MAX && size.checked_rem(others) == Some(0);
+    let length = is_exact.then(|| usize::try_from(size / others).ok()).flatten()?;
+    let mut lengths = call.shape().to_vec();
+    lengths.insert(open, length);
+    Some(lengths.into())
 }
 
 /// Returns the shape of the elements that are taken at positions.

@@ -100,7 +100,11 @@ pub use steps::{LazyStored, Steps};
 pub use value::Value;
 pub use zips::{Beside, BesideStored};
 #[cfg(all(feature = "eval", not(test)))]
-pub(crate) use {lengths::moves, text::TEXT, write::HEAD};
+pub(crate) use {
+    lengths::{completed, moves},
+    text::TEXT,
+    write::HEAD,
+};
 
 use std::fmt;
 use std::marker::PhantomData;

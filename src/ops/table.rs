@@ -517,7 +517,7 @@ operations! {
     broadcast_to "x shape" Moved;
     broadcast_to_backward "x upstream shape" Whole [linear];
     reshape_as "x like" Whole;
-    reshape "x shape" Whole;
+    reshape "x shape+" Whole;
     squeeze "x axis+?" Moved;
     squeeze_backward "x upstream axis+?" Whole [linear];
     expand_dims "x axis+" Moved;

@@ -29,6 +29,8 @@ pub(crate) enum ParameterKind {
     Integers,
     /// Integers that are at least 0.
     Counts,
+    /// The lengths of a shape. At most one of them is -1, which is the length that remains.
+    Lengths,
     /// Pairs of integers that are at least 0.
     Pairs,
     Flag,
@@ -62,8 +64,8 @@ impl Parameter {
 }
 
 impl ParameterKind {
-    /// Returns the kind of a parameter. Each name has one kind, except `axis` and `times`, which may be lists, and
-    /// `mode`, which is an axis if it is required.
+    /// Returns the kind of a parameter. Each name has one kind, except `axis` and `times`, which may be lists, `shape`,
+    /// whose list may have a length of -1, and `mode`, which is an axis if it is required.
     fn of(name: &str, is_list: bool, is_optional: bool) -> Self {
         match (name, is_list) {
             ("y" | "yes" | "no" | "l" | "r" | "matrix" | "vector" | "factors" | "tensors" | "rows", _) => Self::Operand,
@@ -74,6 +76,7 @@ impl ParameterKind {
             ("mode", _) if !is_optional => Self::Integer,
             ("k" | "n" | "nnz" | "seed" | "ddof" | "wrt" | "times", false) => Self::Count,
             ("axes" | "left" | "right", _) => Self::Integers,
+            ("shape", true) => Self::Lengths,
             ("shape" | "times", _) => Self::Counts,
             ("widths", _) => Self::Pairs,
             ("keep_dims" | "invert" | "complement" | "equal_nan", _) => Self::Flag,
