@@ -192,6 +192,44 @@ fn slices_are_those_of_python_but_for_ends_outside() {
     }
 }
 
+#[test]
+fn ellipses_and_new_axes_are_those_of_python() {
+    for (text, same) in [
+        ("t[..., 0]", "t[:, :, 0]"),
+        ("t[0, ..., 1:]", "t[0, :, 1:]"),
+        ("t[0, ...]", "t[0]"),
+        ("t[0, 1, 0, ...]", "t[0, 1, 0]"),
+        ("t[ ... , 0, 1, 0]", "t[0, 1, 0]"),
+        ("t[...]", "t"),
+        ("s[...]", "s"),
+        ("s[None]", "expand_dims(s, 0)"),
+        ("x[:, None]", "expand_dims(x, 1)"),
+        ("x[None, :, ::-1, None]", "expand_dims(x[:, ::-1], [0, 3])"),
+        ("x[..., None]", "expand_dims(x, -1)"),
+        ("x[..., None, 1:]", "expand_dims(x[:, 1:], 1)"),
+        ("x[1, None]", "expand_dims(x[1], 0)"),
+        ("x[None][...,0]", "expand_dims(x[:, 0], 0)"),
+        ("slice(x, \"..., None, 0\")", "expand_dims(x[:, 0], 1)"),
+        ("i[:, None] * i", "outer(i, i)"),
+        ("grad(sum(y[:, None, 1:]), y, 1)", "stored(y) / y"),
+    ] {
+        assert_means(text, same);
+    }
+    for (text, shown) in [
+        ("x[..., ...]", "an index has at most one ellipsis; write : for one axis\n  x[..., ...]\n         ^^^"),
+        ("x[..1]", "invalid number\n  x[..1]\n    ^^^"),
+        ("x[None + 1]", "expected an integer as index, found a tensor\n  x[None + 1]\n    ^^^^^^^^"),
+        ("x[...:1]", "unexpected colon; write a range in an index, as in x[1:3]\n  x[...:1]\n       ^"),
+        ("...", "invalid number\n  ...\n  ^^^"),
+    ] {
+        assert_eq!(wrong(text), shown, "{text}");
+    }
+    assert!(refused("i[..., 0, 0]").starts_with("the slice must have rank 1, found 2"));
+    assert!(wrong("slice(x, \"..., ...\")").starts_with("an index has at most one ellipsis"));
+    let told = Expression::parse("y[..., None]").unwrap().explain(bound).unwrap();
+    assert!(told.contains("%1 = slice(%0, \"0:, 0:, None\"): float64 csr [2, 3, 1]"), "{told}");
+}
+
 /// Positions that `isize` does not count were cut off: a slice of all of a long axis had ten of its positions.
 #[test]
 fn slices_of_axes_beyond_isize_lose_nothing() {

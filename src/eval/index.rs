@@ -12,11 +12,20 @@ use crate::ops::slice_of;
 
 type Found<T> = Result<T, Fault>;
 
-/// An item of an index: an integer, or the integers of `start:stop:step`.
+/// An item of an index: an integer, the integers of `start:stop:step`, all axes without an item (`...`), or a new axis
+/// (`None`).
 pub(super) enum IndexPart {
     One(i128),
     Range([Option<i128>; 3]),
+    Ellipsis,
+    NewAxis,
 }
+
+/// The item for all axes without an item.
+pub(super) const ELLIPSIS: &str = "...";
+
+/// The item for a new axis of length 1.
+pub(super) const NEW_AXIS: &str = "None";
 
 /// Returns the items of an index as text.
 pub(super) fn text_of(parts: &[IndexPart]) -> String {
@@ -25,6 +34,8 @@ pub(super) fn text_of(parts: &[IndexPart]) -> String {
         IndexPart::One(index) => index.to_string(),
         IndexPart::Range([start, stop, None]) => format!("{}:{}", end(start), end(stop)),
         IndexPart::Range([start, stop, step]) => format!("{}:{}:{}", end(start), end(stop), end(step)),
+        IndexPart::Ellipsis => ELLIPSIS.into(),
+        IndexPart::NewAxis => NEW_AXIS.into(),
     };
     parts.iter().map(text).collect::<Vec<_>>().join(", ")
 }
@@ -36,6 +47,11 @@ fn parts(text: &str) -> Option<Vec<IndexPart>> {
         end => end.parse().ok().map(Some),
     };
     let part = |text: &str| {
+        match text.trim() {
+            ELLIPSIS => return Some(IndexPart::Ellipsis),
+            NEW_AXIS => return Some(IndexPart::NewAxis),
+            _ => {}
+        }
         let mut ends = text.split(':').map(end);
         match (ends.next()?, ends.next(), ends.next(), ends.next()) {
             (one, None, ..) => one?.map(IndexPart::One),
@@ -59,25 +75,41 @@ pub(super) fn slices_of(text: &str, shape: &Shape, call: &Range<usize>) -> Found
 
 /// Returns the items of an index as slices, one per axis. An axis without an item is selected entirely.
 fn slices(parts: &[IndexPart], shape: &Shape, place: &Range<usize>) -> Found<Vec<SliceInfoElem>> {
-    if parts.len() > shape.rank() {
-        let (rank, count) = (shape.rank(), parts.len());
-        return at(place, Err(Error::RankMismatch { what: "the slice", expected: rank, found: count }));
-    }
-    let whole = SliceInfoElem::Slice { start: 0, end: None, step: 1 };
-    let part = |axis: usize| match parts.get(axis) {
-        None => Ok(whole),
-        Some(IndexPart::One(index)) => {
-            // A position that does not fit in `isize` is converted to a position that counts from the end.
-            let length = shape[axis] as i128;
-            let from_end = if *index < length { index.saturating_sub(length) } else { *index };
-            match isize::try_from(*index).or_else(|_| isize::try_from(from_end)) {
-                Ok(index) => Ok(SliceInfoElem::Index(index)),
-                Err(_) => out_of_range(*index, axis, shape),
-            }
-        }
-        Some(IndexPart::Range(ends)) => range(*ends, axis, shape),
+    let found = parts.iter().filter(|part| matches!(part, IndexPart::One(_) | IndexPart::Range(_))).count();
+    let Some(mut others) = shape.rank().checked_sub(found) else {
+        return at(place, Err(Error::RankMismatch { what: "the slice", expected: shape.rank(), found }));
     };
-    at(place, (0..shape.rank()).map(part).collect())
+    let (mut slices, mut axis) = (Vec::with_capacity(parts.len() + others), 0);
+    for part in parts.iter().chain([&IndexPart::Ellipsis]) {
+        let slice = match part {
+            IndexPart::One(index) => one(*index, axis, shape),
+            IndexPart::Range(ends) => range(*ends, axis, shape),
+            IndexPart::NewAxis => {
+                slices.push(SliceInfoElem::NewAxis);
+                continue;
+            }
+            IndexPart::Ellipsis => {
+                axis += others;
+                let whole = SliceInfoElem::Slice { start: 0, end: None, step: 1 };
+                // An index without an ellipsis ends with one.
+                slices.extend(std::iter::repeat_n(whole, std::mem::take(&mut others)));
+                continue;
+            }
+        };
+        slices.push(at(place, slice)?);
+        axis += 1;
+    }
+    Ok(slices)
+}
+
+/// Returns the slice of one position. A position that does not fit in `isize` is counted from the end.
+fn one(index: i128, axis: usize, shape: &Shape) -> Outcome<SliceInfoElem> {
+    let length = shape[axis] as i128;
+    let from_end = if index < length { index.saturating_sub(length) } else { index };
+    match isize::try_from(index).or_else(|_| isize::try_from(from_end)) {
+        Ok(index) => Ok(SliceInfoElem::Index(index)),
+        Err(_) => out_of_range(index, axis, shape),
+    }
 }
 
 fn out_of_range<T>(index: i128, axis: usize, shape: &Shape) -> Outcome<T> {

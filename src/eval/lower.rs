@@ -229,10 +229,20 @@ impl<'a> Lowering<'a> {
         if self.found[x].step().is_none() {
             return wrong(&self.nodes[x].at, format!("{} cannot be indexed", self.found[x].kind()));
         }
-        let parts = items.iter().map(|item| self.part(item)).collect::<Found<Vec<IndexPart>>>()?;
+        let parts = self.parts(items)?;
         let mut inputs = Vec::new();
         let args = [self.found[x].arg(&mut inputs), Arg::Text(text_of(&parts).into())];
         Ok(self.push(Call::of(&op::slice, args), inputs, CallPositions { call: at.clone(), arguments: Vec::new() }))
+    }
+
+    /// Returns the items of an index, with at most one ellipsis.
+    fn parts(&self, items: &[IndexItem]) -> Found<Vec<IndexPart>> {
+        let mut ellipses =
+            items.iter().filter_map(|item| if let IndexItem::Ellipsis(at) = item { Some(at) } else { None });
+        match ellipses.nth(1) {
+            Some(at) => wrong(at, "an index has at most one ellipsis; write : for one axis"),
+            None => items.iter().map(|item| self.part(item)).collect(),
+        }
     }
 
     fn part(&self, item: &IndexItem) -> Found<IndexPart> {
@@ -240,6 +250,8 @@ impl<'a> Lowering<'a> {
         Ok(match item {
             IndexItem::One(index) => IndexPart::One(self.end(*index)?),
             IndexItem::Slice([start, stop, step]) => IndexPart::Range([end(start)?, end(stop)?, end(step)?]),
+            IndexItem::Ellipsis(_) => IndexPart::Ellipsis,
+            IndexItem::NewAxis => IndexPart::NewAxis,
         })
     }
 
@@ -386,8 +398,7 @@ fn canonical(text: &str, at: &Range<usize>) -> Found<String> {
         let low = lowering.lowered(node).map_err(moved)?;
         lowering.found.push(low);
     }
-    let parts = items.iter().map(|item| lowering.part(item)).collect::<Found<Vec<IndexPart>>>();
-    parts.map(|parts| text_of(&parts)).map_err(moved)
+    lowering.parts(&items).map(|parts| text_of(&parts)).map_err(moved)
 }
 
 impl Binary {

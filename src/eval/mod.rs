@@ -229,6 +229,10 @@ struct Argument {
 enum IndexItem {
     One(Id),
     Slice([Option<Id>; 3]),
+    /// All axes without an item: `...` at this position.
+    Ellipsis(Range<usize>),
+    /// A new axis: `None`.
+    NewAxis,
 }
 
 #[derive(Debug, Clone)]

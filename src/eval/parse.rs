@@ -9,6 +9,7 @@ use winnow::error::{ErrMode, ParserError};
 use winnow::stream::{LocatingSlice, Location, Stateful, Stream};
 use winnow::token::{literal, take_while};
 
+use super::index::{ELLIPSIS, NEW_AXIS};
 use super::literal::Literal;
 use super::{Argument, Binary, ExpressionNode, Id, IndexItem, NodeKind, Unary, Wrong};
 
@@ -309,8 +310,16 @@ fn argument(input: &mut Input<'_>) -> Parsed<Argument> {
     Ok(Argument { name: None, value: any_expression(input)? })
 }
 
-/// Reads an integer of an index, or `start:stop:step`.
+/// Reads an integer of an index, `start:stop:step`, `...` or `None`.
 fn item(input: &mut Input<'_>) -> Parsed<IndexItem> {
+    let start = here(input);
+    if sign(input, ELLIPSIS)? {
+        return Ok(IndexItem::Ellipsis(start..start + ELLIPSIS.len()));
+    }
+    if is_new_axis(rest(input)) {
+        sign(input, NEW_AXIS)?;
+        return Ok(IndexItem::NewAxis);
+    }
     let mut parts = [None; 3];
     let mut colons = 0;
     loop {
@@ -331,6 +340,12 @@ fn item(input: &mut Input<'_>) -> Parsed<IndexItem> {
         (0, None) => cut(next_character(input), "an index is missing here"),
         _ => Ok(IndexItem::Slice(parts)),
     }
+}
+
+/// Returns whether an item of an index is only the word for a new axis.
+fn is_new_axis(text: &str) -> bool {
+    let after = text.strip_prefix(NEW_AXIS).map(str::trim_start);
+    after.is_some_and(|after| after.is_empty() || after.starts_with([',', ']']))
 }
 
 /// The binding powers of the operators.

@@ -31,6 +31,7 @@ fn with_ends(items: &[IndexItem], to: &mut impl FnMut(Id) -> Id) -> Vec<IndexIte
     let mut ends = |item: &IndexItem| match item {
         IndexItem::One(index) => IndexItem::One(to(*index)),
         IndexItem::Slice(ends) => IndexItem::Slice(ends.map(|end| end.map(&mut *to))),
+        other => other.clone(),
     };
     items.iter().map(&mut ends).collect()
 }

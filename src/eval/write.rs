@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::fmt::{Formatter, Result, Write};
 
+use super::index::{ELLIPSIS, NEW_AXIS};
 use super::input::Input;
 use super::{Argument, Binary, ExpressionNode, Id, IndexItem, NodeKind, Unary};
 use crate::lazy::HEAD;
@@ -111,6 +112,8 @@ fn text_of_items(items: &[IndexItem], names: &[String]) -> String {
             IndexItem::One(index) => write!(text, "{}", names[*index]),
             IndexItem::Slice([start, stop, None]) => write!(text, "{}:{}", end(start), end(stop)),
             IndexItem::Slice([start, stop, step]) => write!(text, "{}:{}:{}", end(start), end(stop), end(step)),
+            IndexItem::Ellipsis(_) => write!(text, "{ELLIPSIS}"),
+            IndexItem::NewAxis => write!(text, "{NEW_AXIS}"),
         };
     }
     text

@@ -75,7 +75,7 @@ fn text_of_slice(slice: &SliceInfoElem) -> Option<String> {
     let end_of = |end: Option<isize>| end.map_or_else(String::new, |end| end.to_string());
     match *slice {
         SliceInfoElem::Index(index) => Some(index.to_string()),
-        SliceInfoElem::NewAxis => None,
+        SliceInfoElem::NewAxis => Some("None".into()),
         SliceInfoElem::Slice { start, end, step: 1 } => Some(format!("{start}:{}", end_of(end))),
         SliceInfoElem::Slice { start, end, step } if step > 0 => Some(format!("{start}:{}:{step}", end_of(end))),
         // A negative step runs from the last position down to the position after the stop.
