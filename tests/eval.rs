@@ -7,7 +7,7 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 
 use lacuna::dynamic::{AnyArray, AnyOperand, AnyTensor, AnyValue, Format};
-use lacuna::eval::{Expression, Fault, Programs, functions};
+use lacuna::eval::{Expression, Fault, Program, Programs, functions};
 use lacuna::{CooPattern, CooTensor, DType, Element, Error, Number, Tolerance};
 use ndarray::ArrayD;
 use serde_json::{Value, json};
@@ -218,7 +218,7 @@ fn ellipses_and_new_axes_are_those_of_python() {
     for (text, shown) in [
         ("x[..., ...]", "an index has at most one ellipsis; write : for one axis\n  x[..., ...]\n         ^^^"),
         ("x[..1]", "invalid number\n  x[..1]\n    ^^^"),
-        ("x[None + 1]", "expected an integer as index, found a tensor\n  x[None + 1]\n    ^^^^^^^^"),
+        ("x[None + 1]", "the name None is not bound\n  x[None + 1]\n    ^^^^"),
         ("x[...:1]", "unexpected colon; write a range in an index, as in x[1:3]\n  x[...:1]\n       ^"),
         ("...", "invalid number\n  ...\n  ^^^"),
     ] {
@@ -228,6 +228,87 @@ fn ellipses_and_new_axes_are_those_of_python() {
     assert!(wrong("slice(x, \"..., ...\")").starts_with("an index has at most one ellipsis"));
     let told = Expression::parse("y[..., None]").unwrap().explain(bound).unwrap();
     assert!(told.contains("%1 = slice(%0, \"0:, 0:, None\"): float64 csr [2, 3, 1]"), "{told}");
+}
+
+#[test]
+fn lists_and_masks_take_positions_of_an_axis() {
+    for (text, same) in [
+        ("x[[1, 0, 1]]", "take_axis(x, [1, 0, 1], 0)"),
+        ("x[[0, -1], :]", "x"),
+        ("x[:, [2, 0]]", "take_axis(x, [2, 0], 1)"),
+        ("x[..., [2, 0]]", "take_axis(x, [2, 0], 1)"),
+        ("t[..., [1, 1], :]", "take_axis(t, [1, 1], 1)"),
+        ("t[1, [1], ::-1]", "take_axis(t[1, :, ::-1], [1], 0)"),
+        ("t[:, [1], 0]", "take_axis(t[:, :, 0], [1], 1)"),
+        ("t[..., 1, [0, 0]]", "take_axis(t[..., 1, :], [0, 0], 1)"),
+        ("x[:, [[0, 1], [2, 2]]]", "take_axis(x, [[0, 1], [2, 2]], 1)"),
+        ("x[None, [1], 1:]", "expand_dims(x[1:, 1:], 0)"),
+        ("x[[1], None]", "expand_dims(x[1:], 1)"),
+        ("x[[]]", "x[:0]"),
+        ("y[[1, 0]][:, [1]]", "y[::-1, 1:2]"),
+        ("stored(i)[[2, 1]]", "i[2:0:-1]"),
+        ("i[argsort(dense(i))]", "take_axis(i, [2, 0, 1], 0)"),
+        ("x[[true, false]]", "x[:1]"),
+        ("x[:, b]", "x[:, 1:2]"),
+        ("x[:, ~b]", "x[:, ::2]"),
+        ("x[:, dense(b)]", "x[:, 1:2]"),
+        ("x[0, b]", "x[0, 1:2]"),
+        ("x[:, b & ~b]", "x[:, :0]"),
+        ("take_axis(x, b, -1)", "x[:, 1:2]"),
+        ("y[sum(y, axis=1) > 1]", "y[:1]"),
+        ("grad(y[[0, 0]], y, 1)", "2 * (stored(y) / y)"),
+        ("grad(y[:, i != 0] ** 2, y, 1)", "2 * y"),
+    ] {
+        assert_alike(text, same);
+    }
+    let masked = Expression::parse("x[:, i > 0] * 2").unwrap();
+    assert!(masked.check(bound).is_ok());
+    let told = masked.explain(bound).unwrap();
+    assert!(told.contains("take_axis(%0, %2, 1): open"), "{told}");
+    let of_arrays = |text: &str| {
+        let array = |name: &str| Some(AnyValue::from(AnyOperand::from(&bound(name)?).to_array().unwrap()));
+        Expression::parse(text).unwrap().evaluate(array).unwrap()
+    };
+    assert!(matches!(of_arrays("x[:, b]"), AnyValue::Array(array) if array.shape()[..] == [2, 1]));
+    for (text, said) in [
+        ("x[[0, 1], [1, 2], 0]", "only one axis can have a list"),
+        (
+            "t[0, :, [1]]",
+            "a range between an integer and a list is not supported; index twice, as in x[0][:, [1]]\n  t[0, :, [1]]\n          ^^^",
+        ),
+        ("t[[1], ..., 0]", "a range between an integer and a list"),
+        ("x[[0, 0.5]]", "expected an integer, found 0.5\n  x[[0, 0.5]]\n    ^^^^^^^^"),
+        ("x[[true, 1]]", "expected an integer, found true"),
+        ("x[g]", "the positions of take_axis must be integers, found float64\n  x[g]\n    ^"),
+        (
+            "x[x != 0]",
+            "a mask of take_axis must have rank 1, found 2; select(x, mask) keeps the shape\n  x[x != 0]\n    ^^^^^^",
+        ),
+        ("x[[[0], [1, 2]]]", "the nested lists differ in length"),
+        ("x[stored(b)]", "expected an integer as index, found the entries of a tensor"),
+        ("x[\"a\"]", "expected an integer as index, found a string"),
+        ("slice(x, \"[0, 1]\")", "expected an integer as index, found a list"),
+        ("3[[0]]", "a number cannot be indexed"),
+    ] {
+        assert!(wrong(text).starts_with(said), "{text}: {}", wrong(text));
+    }
+    for (text, said) in [
+        ("x[b]", "the mask must have length 2, found 3"),
+        ("x[[true]]", "the mask must have length 2, found 1"),
+        ("x[[2]]", "indices[0] = 2 is out of range for 2 elements"),
+        ("i[[0], :]", "the slice must have rank 1, found 2"),
+        ("i[:, [0]]", "axis 1 is out of range for rank 1"),
+        ("s[[0]]", "axis 0 is out of range for rank 0"),
+    ] {
+        assert!(refused(text).starts_with(said), "{text}: {}", refused(text));
+    }
+}
+
+#[test]
+fn indices_of_programs_are_written_and_read() {
+    let text = "lacuna program 1\nt0 = input(\"x\", \"float64\", \"coo\", [2, 3])\nt1 = t0[..., None, 1:]\n\
+        t2 = t1[[0, -1], :]\nt3 = sum(t2, axis=[1, 2])\nt4 = t3 > 1\nt5 = t2[t4]\nt6 = t0[[[true, false]], 0]\nresult = [t5, t6]\n";
+    assert_eq!(Program::parse(text).unwrap().to_string(), text);
 }
 
 /// Positions that `isize` does not count were cut off: a slice of all of a long axis had ten of its positions.

@@ -8,15 +8,18 @@ use super::lower::Lowered;
 use super::run::called;
 use crate::base::error::{Error, ErrorKind};
 use crate::dynamic::AnyValue;
-use crate::element::Number;
+use crate::element::{DType, Number};
 use crate::lazy::call::{Arg, Call};
 use crate::lazy::expression::OrderedStep;
 use crate::ops::{ShapeRule, op};
 
-/// Returns whether the shape of a result depends on values: on computed group labels, or on distinct elements.
-pub(super) fn is_by_value(call: &Call) -> bool {
+/// Returns whether the shape of a result depends on values: on computed group labels, on a mask, or on distinct
+/// elements.
+pub(super) fn is_by_value(call: &Call, inputs: &[Option<&AnyValue>]) -> bool {
     let has_labels = matches!(call.named("by"), Arg::Input(_) | Arg::Stored(_));
-    has_labels || call.op.lengths() == ShapeRule::Unknown
+    let is_bool = |input: usize| inputs.get(input).copied().flatten().is_some_and(|x| x.dtype() == DType::Bool);
+    let has_mask = call.op.place_of("axis").is_some() && call.named("indices").input().is_some_and(is_bool);
+    has_labels || has_mask || call.op.lengths() == ShapeRule::Unknown
 }
 
 /// Returns the error of a call if types and shapes are its cause.
@@ -29,21 +32,21 @@ type Reject<'a> = dyn Fn(&Call, &[&AnyValue], Error) -> Result<(), Error> + 'a;
 pub(super) fn dry(
     lowered: &Lowered,
     bound: &dyn Fn(&str) -> Option<AnyValue>,
-    open: &dyn Fn(&Call) -> bool,
+    open: &dyn Fn(&Call, &[Option<&AnyValue>]) -> bool,
     rejection: &Reject<'_>,
     seen: &mut dyn FnMut(&OrderedStep, Option<&AnyValue>),
 ) -> Result<(), Fault> {
     let mut values: Vec<Option<AnyValue>> = Vec::new();
     for step in &lowered.graph.steps {
         let places = lowered.places(step.number());
+        let inputs: Vec<Option<&AnyValue>> = step.inputs.iter().map(|&at| values[at].as_ref()).collect();
         let value = match (step.name(), step.call()) {
             (Some(name), _) => {
                 let x = bound(name).ok_or_else(|| Fault::Wrong(unbound(name, places.call.clone())))?;
                 without_entries(&x, x.shape()).map(AnyValue::from)
             }
-            (None, Some(call)) if !open(call) => {
-                let inputs: Option<Vec<&AnyValue>> = step.inputs.iter().map(|&at| values[at].as_ref()).collect();
-                match inputs {
+            (None, Some(call)) if !open(call, &inputs) => {
+                match inputs.into_iter().collect::<Option<Vec<&AnyValue>>>() {
                     Some(inputs) => match called(call, &inputs, places) {
                         Err(Fault::Run(error)) => rejection(call, &inputs, error).map(|()| None)?,
                         found => Some(found?),
@@ -69,7 +72,7 @@ pub(super) fn infer(
     lowered: &Lowered,
     bound: &dyn Fn(&str) -> Option<AnyValue>,
 ) -> Result<Vec<Option<AnyValue>>, Fault> {
-    let open = |call: &Call| is_by_value(call) || call.op.stores;
+    let open = |call: &Call, inputs: &[Option<&AnyValue>]| is_by_value(call, inputs) || call.op.stores;
     let rejection = |call: &Call, inputs: &[&AnyValue], error| match is_of_shapes(&error, call, inputs) {
         true => Err(error),
         false => Ok(()),

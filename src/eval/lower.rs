@@ -97,11 +97,11 @@ impl Lowered {
     }
 }
 
-struct Lowering<'a> {
-    nodes: &'a [ExpressionNode],
+pub(super) struct Lowering<'a> {
+    pub(super) nodes: &'a [ExpressionNode],
     is_bound: &'a dyn Fn(&str) -> bool,
     /// The lowered nodes so far.
-    found: Vec<Low>,
+    pub(super) found: Vec<Low>,
     inputs: HashMap<String, Arc<Step>>,
     places: HashMap<u64, CallPositions>,
     constants: Vec<String>,
@@ -224,19 +224,8 @@ impl<'a> Lowering<'a> {
         self.push(Call::of(&op::concat, args), inputs, CallPositions { call: at.clone(), arguments: Vec::new() })
     }
 
-    /// Returns the step of an index, as in `x[1:3, 0]`.
-    fn index(&mut self, x: Id, items: &[IndexItem], at: &Range<usize>) -> Found<Low> {
-        if self.found[x].step().is_none() {
-            return wrong(&self.nodes[x].at, format!("{} cannot be indexed", self.found[x].kind()));
-        }
-        let parts = self.parts(items)?;
-        let mut inputs = Vec::new();
-        let args = [self.found[x].arg(&mut inputs), Arg::Text(text_of(&parts).into())];
-        Ok(self.push(Call::of(&op::slice, args), inputs, CallPositions { call: at.clone(), arguments: Vec::new() }))
-    }
-
     /// Returns the items of an index, with at most one ellipsis.
-    fn parts(&self, items: &[IndexItem]) -> Found<Vec<IndexPart>> {
+    pub(super) fn parts(&self, items: &[IndexItem]) -> Found<Vec<IndexPart>> {
         let mut ellipses =
             items.iter().filter_map(|item| if let IndexItem::Ellipsis(at) = item { Some(at) } else { None });
         match ellipses.nth(1) {
@@ -287,7 +276,7 @@ impl<'a> Lowering<'a> {
         Ok(self.push(Call::of(op, args), inputs, places))
     }
 
-    fn push(&mut self, call: Call, inputs: Vec<Arc<Step>>, places: CallPositions) -> Low {
+    pub(super) fn push(&mut self, call: Call, inputs: Vec<Arc<Step>>, places: CallPositions) -> Low {
         let step = expression::called(call, inputs, step_impl());
         self.places.insert(expression::number(&step), places);
         Low::Step(step)

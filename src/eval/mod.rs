@@ -9,6 +9,7 @@
 
 mod argument;
 mod arithmetic;
+mod brackets;
 mod call;
 mod constant;
 mod evaluate;

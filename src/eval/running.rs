@@ -3,18 +3,18 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use ndarray::{ArrayD, ArrayView1, Ix1, IxDyn};
+use ndarray::{Array1, ArrayD, ArrayView1, Ix1, IxDyn};
 
 use super::Fault;
 use super::argument::{no_integer, number_of};
 use super::fault::{CallPositions, at, wrong};
 use super::index::slices_of;
 use super::literal::Literal;
-use crate::base::axes::Axes;
-use crate::base::error::Result as Outcome;
+use crate::base::axes::{Axes, normalize_axis};
+use crate::base::error::{Error, Result as Outcome};
 use crate::base::shape::Shape;
 use crate::dispatch_dtype;
-use crate::dynamic::{AnyOperand, AnyTensor, AnyValue};
+use crate::dynamic::{AnyArray, AnyOperand, AnyTensor, AnyValue};
 use crate::element::{DType, Element, Number};
 use crate::lazy::call::{Arg, Call, Options};
 use crate::ops::OpSpec;
@@ -351,6 +351,53 @@ impl<'a> Running<'a> {
         self.integral(parameter, "positions")
     }
 
+    /// Returns the positions of a take. A mask marks positions of the axis.
+    pub(super) fn taken(&self) -> Found<ArrayD<i64>> {
+        let given = self.at_of("indices");
+        let Some((found, marked)) = self.mask("indices", &given)?.filter(|_| self.is_given("axis")) else {
+            return self.positions("indices");
+        };
+        let shape = self.moving("x")?.shape();
+        let expected = shape[at(self.at(), normalize_axis(self.position("axis") as i128, shape.rank()))?];
+        match found == expected {
+            true => Ok(marked.into_dyn()),
+            false => at(&given, Err(Error::LengthMismatch { what: "the mask", expected, found })),
+        }
+    }
+
+    /// Returns the length and the marked positions of a mask: a list of `true` and `false`, or a tensor or array of
+    /// `bool`.
+    fn mask(&self, parameter: &str, given: &Range<usize>) -> Found<Option<(usize, Array1<i64>)>> {
+        let value = match self.arg(parameter) {
+            Arg::List(items) if !items.is_empty() => {
+                let truths = items.iter().map(|item| number_of(item).filter(Literal::is_bool)?.truth());
+                let truths: Option<Vec<bool>> = truths.collect();
+                return Ok(truths.map(|truths| (truths.len(), marked(truths.into_iter()))));
+            }
+            Arg::Input(input) if self.inputs[*input].dtype() == DType::Bool => self.inputs[*input],
+            _ => return Ok(None),
+        };
+        let [length] = value.shape()[..] else {
+            let (name, rank) = (self.op().name, value.shape().rank());
+            return wrong(
+                given,
+                format!("a mask of {name} must have rank 1, found {rank}; select(x, mask) keeps the shape"),
+            );
+        };
+        let marked = match value {
+            // A tensor that is mostly false does not become an array.
+            AnyValue::Tensor(mask) if mask.fill() == Number::Integer(0) => {
+                at(given, mask.nonzero().and_then(|positions| positions.cast(DType::Int64)))?
+            }
+            mask => {
+                let mask = at(given, AnyOperand::from(mask).to_array())?;
+                AnyArray::from(marked(mask.view::<bool>().into_iter().flatten().copied()).into_dyn())
+            }
+        };
+        let positions = marked.view::<i64>().into_iter().flatten().copied().collect();
+        Ok(Some((length, positions)))
+    }
+
     /// Returns integers, from nested lists of equal lengths, or from a tensor or array of integers.
     fn integral(&self, parameter: &str, what: &str) -> Found<ArrayD<i64>> {
         let given = self.at_of(parameter);
@@ -413,6 +460,11 @@ impl<'a> Running<'a> {
             None => self.rejection("dtype", format!("unknown element type {name}")),
         }
     }
+}
+
+/// Returns the positions of the marks that are true.
+fn marked(marks: impl Iterator<Item = bool>) -> Array1<i64> {
+    marks.enumerate().filter_map(|(position, is_marked)| is_marked.then_some(position as i64)).collect()
 }
 
 /// Returns the elements of an operand, if they are integers.

@@ -415,7 +415,7 @@ fn sides(call: &Call) -> [Vec<isize>; 2] {
 
 /// Takes elements at positions, of all elements or along an axis.
 fn taken(call: &Running<'_>) -> Result<AnyValue, Fault> {
-    let indices = call.positions("indices")?;
+    let indices = call.taken()?;
     let (taken, x) = (Take::at(&indices).mode(mode_of(call)), call.seen("x")?);
     match call.is_given("axis") {
         false => call.done(x.take(&taken)),
@@ -424,7 +424,7 @@ fn taken(call: &Running<'_>) -> Result<AnyValue, Fault> {
 }
 
 fn taken_backward(call: &Running<'_>) -> Result<AnyValue, Fault> {
-    let (upstream, indices) = (call.whole("upstream")?, call.positions("indices")?);
+    let (upstream, indices) = (call.whole("upstream")?, call.taken()?);
     let (taken, x) = (Take::at(&indices).mode(mode_of(call)), call.seen("x")?);
     match call.is_given("axis") {
         false => call.done(x.take_backward(upstream, &taken)),
