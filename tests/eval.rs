@@ -305,6 +305,76 @@ fn lists_and_masks_take_positions_of_an_axis() {
 }
 
 #[test]
+fn functions_are_methods_of_their_first_argument() {
+    for (text, same) in [
+        ("x.sum(axis=1)", "sum(x, axis=1)"),
+        ("x.stored().sum(axis=0)", "sum(stored(x), axis=0)"),
+        ("(x + y).transpose()", "transpose(x + y)"),
+        ("-x.abs() ** 2", "-(abs(x) ** 2)"),
+        ("x.abs()[0].sum() + 1", "sum(abs(x)[0]) + 1"),
+        ("x .reshape( [-1] )\n  .take([1, 2])", "take(reshape(x, [-1]), [1, 2])"),
+        ("x[1].max(axis=0, keep_dims=true)", "max(x[1], axis=0, keep_dims=true)"),
+        ("y.matmul(y.transpose())", "y @ transpose(y)"),
+        ("x.grad(x, 1)", "grad(x, x, 1)"),
+        ("y.sum().grad(y, 1)", "grad(sum(y), y, 1)"),
+        ("(y * 2).cast(\"float32\").dense().from_dense()", "cast(y * 2, \"float32\")"),
+        ("i.isin([7, 0])", "isin(i, [7, 0])"),
+        ("[x, x].concat", "x"),
+    ] {
+        if text.starts_with('[') {
+            assert!(wrong(text).starts_with("brackets are missing; write .concat()"), "{}", wrong(text));
+            continue;
+        }
+        assert_alike(text, same);
+    }
+    for (text, shown) in [
+        ("x.summ()", "there is no function summ; did you mean sum?\n  x.summ()\n    ^^^^"),
+        ("x.T", "brackets are missing; write .transpose()\n  x.T\n    ^"),
+        ("x.sum", "brackets are missing; write .sum()\n  x.sum\n    ^^^"),
+        ("x.shape", "there is no function shape; did you mean reshape?\n  x.shape\n    ^^^^^"),
+        ("x.astype(\"int8\")", "there is no function astype; did you mean cast?\n  x.astype(\"int8\")\n    ^^^^^^"),
+        ("x.sum(x=y)", "x is set twice\n  x.sum(x=y)\n        ^"),
+        ("x.sum(axes=0)", "the arguments of sum are (x, axis=…, keep_dims=…, by=…)\n  x.sum(axes=0)\n        ^^^^"),
+        ("x.take()", "take needs indices; its arguments are (x, indices, axis=…, mode=…)\n  x.take()\n    ^^^^"),
+        ("b.where(i, 0)", "where is not a method; write where(condition, yes, no)\n  b.where(i, 0)\n    ^^^^^"),
+        (
+            "[x, x].concat()",
+            "concat is not a method; write concat(tensors, axis=…)\n  [x, x].concat()\n         ^^^^^^",
+        ),
+        ("x.eye()", "eye is not a method; write eye(n)\n  x.eye()\n    ^^^"),
+        (
+            "\"i->i\".einsum(i)",
+            "einsum is not a method; write einsum(spec, tensors, …)\n  \"i->i\".einsum(i)\n         ^^^^^^",
+        ),
+        ("2.sum()", "invalid number\n  2.sum()\n  ^^^^^"),
+        ("(2).sum()", "expected a tensor, found a number\n  (2).sum()\n   ^"),
+        ("x.", "a function must follow the dot, as in x.sum()\n  x.\n   ^"),
+        ("x.5", "a function must follow the dot, as in x.sum()\n  x.5\n   ^"),
+        ("x. sum()", "a function must follow the dot, as in x.sum()\n  x. sum()\n   ^"),
+        ("x.sum(", "unexpected end of the expression\n  x.sum(\n        ^"),
+        (
+            "i.nanmean()",
+            "nanmean does not support int64; cast the operand to a float type first\n  i.nanmean()\n  ^^^^^^^^^^^",
+        ),
+        (
+            "x.neg().sum(axis=\"foo\")",
+            "expected an integer, found a string\n  x.neg().sum(axis=\"foo\")\n                   ^^^^^",
+        ),
+    ] {
+        assert_eq!(wrong(text), shown, "{text}");
+    }
+    // A long chain is not nested.
+    assert_means(&format!("i{}", ".neg()".repeat(20_000)), "i");
+    assert_means(&format!("i{}", "[:]".repeat(20_000)), "i");
+    assert!(wrong(&format!("i{}", ".add(i".repeat(20_000))).starts_with("more than 100 nested brackets"));
+    assert!(wrong(&format!("x{}", ".".repeat(20_000))).starts_with("a function must follow the dot"));
+    let program =
+        "lacuna program 1\nt0 = input(\"x\", \"float64\", \"coo\", [2, 3])\nresult = [t0.sum(axis=0).neg()]\n";
+    let written = Program::parse(program).unwrap().to_string();
+    assert!(written.contains("t1 = sum(t0, axis=0)\nt2 = neg(t1)\n"), "{written}");
+}
+
+#[test]
 fn indices_of_programs_are_written_and_read() {
     let text = "lacuna program 1\nt0 = input(\"x\", \"float64\", \"coo\", [2, 3])\nt1 = t0[..., None, 1:]\n\
         t2 = t1[[0, -1], :]\nt3 = sum(t2, axis=[1, 2])\nt4 = t3 > 1\nt5 = t2[t4]\nt6 = t0[[[true, false]], 0]\nresult = [t5, t6]\n";

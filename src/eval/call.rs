@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::table::{Function, function, function_called, functions};
-use super::{Argument, ExpressionNode, Id, NodeKind, Wrong};
+use super::{Argument, Callee, ExpressionNode, Id, NodeKind, Wrong};
 use crate::ops::Parameter;
 
 /// Returns the error for a name that is not a function, with a similar name as a hint.
@@ -15,14 +15,29 @@ pub(super) fn no_function(name: &str, at: Range<usize>) -> Wrong {
     Wrong::new(at, format!("there is no function {name}{hint}"))
 }
 
-/// Returns the arguments of each parameter. A last parameter with the mark `*` receives all remaining arguments.
+/// Returns the error for a function after a dot that is not called.
+pub(super) fn not_called(name: &str, at: Range<usize>) -> Wrong {
+    match function_called(name) {
+        Some(own) => Wrong::new(at, format!("brackets are missing; write .{own}()")),
+        None => no_function(name, at),
+    }
+}
+
+/// Returns the function of a call, and the arguments of each parameter. A last parameter with the mark `*` receives all
+/// remaining arguments.
 pub(super) fn placed(
-    function: &Function,
+    Callee { name, at: called, is_method }: &Callee,
     arguments: &[Argument],
-    call: &Range<usize>,
     nodes: &[ExpressionNode],
-) -> Result<Vec<Vec<Id>>, Wrong> {
+) -> Result<(&'static Function, Vec<Vec<Id>>), Wrong> {
+    let function = function(name).ok_or_else(|| no_function(name, called.clone()))?;
     let parameters: Vec<Parameter> = function.op.parameters().collect();
+    if *is_method && !parameters.first().is_some_and(|first| first.has_methods()) {
+        return Err(Wrong::new(
+            called.clone(),
+            format!("{name} is not a method; write {name}{}", function.signature()),
+        ));
+    }
     let takes_more = |place: usize| parameters[place].takes_rest;
     let mut places = vec![Vec::new(); parameters.len()];
     for (position, argument) in arguments.iter().enumerate() {
@@ -50,10 +65,10 @@ pub(super) fn placed(
     }
     let missing = parameters.iter().zip(&places).find(|(own, place)| place.is_empty() && !own.is_optional);
     match missing {
-        None => Ok(places),
+        None => Ok((function, places)),
         Some((Parameter { name, .. }, _)) => {
-            let at = call.start..call.start + function.name().len();
-            Err(Wrong::new(at, format!("{} needs {name}; its arguments are {}", function.name(), function.signature())))
+            let message = format!("{} needs {name}; its arguments are {}", function.name(), function.signature());
+            Err(Wrong::new(called.clone(), message))
         }
     }
 }
@@ -61,11 +76,7 @@ pub(super) fn placed(
 /// Returns an error if a call has an unknown function or wrong arguments, among the nodes from index `from` on.
 pub(super) fn check_calls(nodes: &[ExpressionNode], from: Id) -> Result<(), Wrong> {
     nodes[from..].iter().try_for_each(|node| match &node.kind {
-        NodeKind::Call(name, arguments) => {
-            let start = node.at.start..node.at.start + name.len();
-            let function = function(name).ok_or_else(|| no_function(name, start.clone()))?;
-            placed(function, arguments, &node.at, nodes).map(|_| ())
-        }
+        NodeKind::Call(callee, arguments) => placed(callee, arguments, nodes).map(|_| ()),
         _ => Ok(()),
     })
 }

@@ -7,13 +7,12 @@ use std::sync::Arc;
 
 use super::argument::Low;
 use super::arithmetic::{binary, signed};
-use super::call::{no_function, placed};
+use super::call::placed;
 use super::fault::{CallPositions, wrong};
 use super::index::{IndexPart, text_of};
 use super::literal::{Literal, constant};
 use super::run::{EXPRESSION, step_impl};
-use super::table::function;
-use super::{Argument, Binary, ExpressionNode, Fault, Id, IndexItem, NodeKind, Unary, Wrong, parse};
+use super::{Argument, Binary, Callee, ExpressionNode, Fault, Id, IndexItem, NodeKind, Unary, Wrong, parse};
 use crate::base::axes::Axes;
 use crate::base::error::Error;
 use crate::lazy::Node as Step;
@@ -142,7 +141,7 @@ impl<'a> Lowering<'a> {
             NodeKind::List(items) => Ok(Low::List(items.iter().map(|&item| self.found[item].clone()).collect())),
             NodeKind::Unary(sign, x) => self.unary(*sign, *x, at),
             NodeKind::Binary(operator, x, y) => self.operator(*operator, *x, *y, at),
-            NodeKind::Call(name, arguments) => self.call(name, arguments, at),
+            NodeKind::Call(callee, arguments) => self.call(callee, arguments, at),
             NodeKind::Index(x, items) => self.index(*x, items, at),
         }
     }
@@ -189,9 +188,8 @@ impl<'a> Lowering<'a> {
         self.step(op, &[&[x], &[y]], at)
     }
 
-    fn call(&mut self, name: &str, arguments: &[Argument], at: &Range<usize>) -> Found<Low> {
-        let Some(function) = function(name) else { return Err(Fault::Wrong(no_function(name, at.clone()))) };
-        let places = placed(function, arguments, at, self.nodes).map_err(Fault::Wrong)?;
+    fn call(&mut self, callee: &Callee, arguments: &[Argument], at: &Range<usize>) -> Found<Low> {
+        let (function, places) = placed(callee, arguments, self.nodes).map_err(Fault::Wrong)?;
         let places: Vec<&[Id]> = places.iter().map(Vec::as_slice).collect();
         match function.op {
             op if op.is(&op::grad) => self.grad([0, 1, 2].map(|place| places[place][0]), at),

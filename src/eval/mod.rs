@@ -225,6 +225,14 @@ struct Argument {
     value: Id,
 }
 
+/// The name of a called function, with its position. The first argument of a method is before its name.
+#[derive(Debug, Clone)]
+struct Callee {
+    name: String,
+    at: Range<usize>,
+    is_method: bool,
+}
+
 /// An item of an index. Items are separated by commas.
 #[derive(Debug, Clone)]
 enum IndexItem {
@@ -244,7 +252,7 @@ enum NodeKind {
     List(Vec<Id>),
     Unary(Unary, Id),
     Binary(Binary, Id, Id),
-    Call(String, Vec<Argument>),
+    Call(Callee, Vec<Argument>),
     Index(Id, Vec<IndexItem>),
 }
 

@@ -9,9 +9,10 @@ use winnow::error::{ErrMode, ParserError};
 use winnow::stream::{LocatingSlice, Location, Stateful, Stream};
 use winnow::token::{literal, take_while};
 
+use super::call::not_called;
 use super::index::{ELLIPSIS, NEW_AXIS};
 use super::literal::Literal;
-use super::{Argument, Binary, ExpressionNode, Id, IndexItem, NodeKind, Unary, Wrong};
+use super::{Argument, Binary, Callee, ExpressionNode, Id, IndexItem, NodeKind, Unary, Wrong};
 
 /// The largest nesting depth of brackets, calls, unary operators and powers.
 const DEPTH: usize = 100;
@@ -83,6 +84,7 @@ fn end(input: &mut Input<'_>) -> Parsed<()> {
         [b'=', ..] => "= sets an argument of a function; compare with ==",
         [b')' | b']', ..] => "unmatched closing bracket",
         [b',', ..] => "unexpected comma; commas separate arguments, list items and indices",
+        [b'.', ..] => "a function must follow the dot, as in x.sum()",
         [b':', ..] => "unexpected colon; write a range in an index, as in x[1:3]",
         _ => "an operator is missing before this",
     };
@@ -285,8 +287,8 @@ fn named(input: &mut Input<'_>) -> Parsed<Id> {
         return Ok(push(input, NodeKind::Name(name), at));
     }
     let arguments = listed(input, ")", &bracket, argument)?;
-    let at = start..here(input);
-    Ok(push(input, NodeKind::Call(name, arguments), at))
+    let (callee, at) = (Callee { name, at, is_method: false }, start..here(input));
+    Ok(push(input, NodeKind::Call(callee, arguments), at))
 }
 
 fn word(input: &mut Input<'_>) -> Parsed<String> {
@@ -394,22 +396,44 @@ fn signed(input: &mut Input<'_>, sign: Unary, operand: Id) -> Id {
     push(input, NodeKind::Unary(sign, operand), at)
 }
 
-/// Reads the opening bracket of an index. The items are read after the precedence of the index is checked.
+/// Reads the opening bracket of an index, or the dot before a method. The rest is read after the precedence is checked.
 fn postfix<'a>(input: &mut Input<'a>) -> Parsed<Postfixed<'a>> {
-    if !rest(input).starts_with('[') {
-        return backtrack(input);
-    }
+    let fold: fn(&mut Input<'a>, Id) -> Parsed<Id> = match rest(input).as_bytes() {
+        [b'[', ..] => |input, operand| indexed(input, operand),
+        [b'.', ..] if rest(input)[1..].starts_with(begins_name) => |input, operand| method(input, operand),
+        _ => return backtrack(input),
+    };
     input.next_slice(1);
-    Ok(Postfix(power::INDEX, |input, operand| {
-        let opened = here(input) - 1..here(input);
-        let items = listed(input, "]", &opened, item)?;
-        if items.is_empty() {
-            return cut(opened, "an index is missing here");
-        }
-        let at = place(input, operand).start..here(input);
-        blanks(input)?;
-        Ok(push(input, NodeKind::Index(operand, items), at))
-    }))
+    Ok(Postfix(power::INDEX, fold))
+}
+
+/// Reads the items of an index after its opening bracket.
+fn indexed(input: &mut Input<'_>, operand: Id) -> Parsed<Id> {
+    let opened = here(input) - 1..here(input);
+    let items = listed(input, "]", &opened, item)?;
+    if items.is_empty() {
+        return cut(opened, "an index is missing here");
+    }
+    let at = place(input, operand).start..here(input);
+    blanks(input)?;
+    Ok(push(input, NodeKind::Index(operand, items), at))
+}
+
+/// Reads the call of a method after its dot. The operand is the first argument of the function.
+fn method(input: &mut Input<'_>, operand: Id) -> Parsed<Id> {
+    let start = here(input);
+    let name = word(input)?;
+    let at = start..here(input);
+    blanks(input)?;
+    let bracket = next_character(input);
+    if !sign(input, "(")? {
+        return Err(ErrMode::Cut(not_called(&name, at)));
+    }
+    let mut arguments = vec![Argument { name: None, value: operand }];
+    arguments.append(&mut listed(input, ")", &bracket, argument)?);
+    let (callee, at) = (Callee { name, at, is_method: true }, place(input, operand).start..here(input));
+    blanks(input)?;
+    Ok(push(input, NodeKind::Call(callee, arguments), at))
 }
 
 fn infix<'a>(input: &mut Input<'a>) -> Parsed<Infixed<'a>> {

@@ -233,7 +233,7 @@ impl ProgramReader {
             return self.result(found, root);
         }
         let id = match &found[root].kind {
-            NodeKind::Call(called, arguments) if called == "input" => {
+            NodeKind::Call(callee, arguments) if callee.name == "input" => {
                 let input = input_of(&found, arguments, &found[root].at)?;
                 self.input(input, found[root].at.clone())?
             }

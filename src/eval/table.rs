@@ -63,7 +63,7 @@ const NUMPY_NAMES: &str = "absolute=abs amax=max amin=min arccos=acos arcsin=asi
     logical_not=not masked_select=select moveaxis=move_axis movedim=move_axis multiply=mul \
     negative=neg permute=permute_axes power=pow rand=random reciprocal=recip \
     repeat_interleave=repeat rint=round spmm=matmul subtract=sub swapaxes=permute_axes toarray=dense \
-    todense=dense tocoo=to_coo tocsr=to_csr to_dense=dense true_divide=div unsqueeze=expand_dims vstack=concat";
+    T=transpose todense=dense tocoo=to_coo tocsr=to_csr to_dense=dense true_divide=div unsqueeze=expand_dims vstack=concat";
 
 /// Returns names in other libraries, each with the function of the same meaning here.
 #[doc(hidden)]

@@ -19,9 +19,9 @@ pub(super) fn with_inputs(kind: &NodeKind, to: &mut impl FnMut(Id) -> Id) -> Nod
         NodeKind::List(items) => NodeKind::List(items.iter().map(|&item| to(item)).collect()),
         NodeKind::Unary(sign, x) => NodeKind::Unary(*sign, to(*x)),
         NodeKind::Binary(operator, x, y) => NodeKind::Binary(*operator, to(*x), to(*y)),
-        NodeKind::Call(name, arguments) => {
+        NodeKind::Call(callee, arguments) => {
             let argument = |given: &Argument| Argument { name: given.name.clone(), value: to(given.value) };
-            NodeKind::Call(name.clone(), arguments.iter().map(argument).collect())
+            NodeKind::Call(callee.clone(), arguments.iter().map(argument).collect())
         }
         NodeKind::Index(x, items) => NodeKind::Index(to(*x), with_ends(items, to)),
     }

@@ -42,7 +42,7 @@ fn stands_in_line(kind: &NodeKind, nodes: &[ExpressionNode]) -> bool {
         NodeKind::Binary(_, x, y) => is_number(x) && is_number(y),
         // A view is written inside a line only if its tensor has its own line. Otherwise, nested views would lengthen
         // the text each time.
-        NodeKind::Call(name, arguments) if name == "stored" => {
+        NodeKind::Call(callee, arguments) if callee.name == "stored" => {
             arguments.iter().all(|given| !stands_in_line_at_all(&nodes[given.value].kind))
         }
         _ => false,
@@ -52,7 +52,7 @@ fn stands_in_line(kind: &NodeKind, nodes: &[ExpressionNode]) -> bool {
 /// Returns whether a node may be written without its own line.
 fn stands_in_line_at_all(kind: &NodeKind) -> bool {
     match kind {
-        NodeKind::Call(name, _) => name == "stored",
+        NodeKind::Call(callee, _) => callee.name == "stored",
         kind => !matches!(kind, NodeKind::Name(_) | NodeKind::Index(..)),
     }
 }
@@ -88,12 +88,12 @@ fn to_text(kind: &NodeKind, names: &[String], nodes: &[ExpressionNode]) -> Strin
         NodeKind::Unary(Unary::Not, x) => format!("~{}", operand(x)),
         NodeKind::Binary(Binary::Pow, x, y) => format!("{} ** {}", base(x), operand(y)),
         NodeKind::Binary(operator, x, y) => format!("{} {} {}", operand(x), operator.sign(), operand(y)),
-        NodeKind::Call(called, arguments) => {
+        NodeKind::Call(callee, arguments) => {
             let argument = |Argument { name: parameter, value }: &Argument| match parameter {
                 Some((parameter, _)) => format!("{parameter}={}", name(value)),
                 None => name(value).to_string(),
             };
-            format!("{called}({})", arguments.iter().map(argument).collect::<Vec<_>>().join(", "))
+            format!("{}({})", callee.name, arguments.iter().map(argument).collect::<Vec<_>>().join(", "))
         }
         NodeKind::Index(x, items) => format!("{}[{}]", base(x), text_of_items(items, names)),
         NodeKind::Name(_) => String::new(),

@@ -57,6 +57,13 @@ impl Parameter {
         Parameter { name, kind: ParameterKind::of(name, text.contains('+'), is_optional), is_optional, takes_rest }
     }
 
+    /// Returns whether an operation with this first parameter is a method of its operand in expressions.
+    #[cfg_attr(any(test, not(feature = "eval")), allow(dead_code))]
+    pub(crate) fn has_methods(self) -> bool {
+        // Lists of operands do not have methods, and a condition is the second argument of other libraries.
+        matches!(self.name, "x" | "y")
+    }
+
     /// Returns whether the parameter is an operand that is read element by element.
     pub(crate) fn is_operand(self) -> bool {
         matches!(self.kind, ParameterKind::Operand | ParameterKind::Choice)
