@@ -375,6 +375,102 @@ fn functions_are_methods_of_their_first_argument() {
 }
 
 #[test]
+fn statements_set_names_of_values() {
+    for (text, same) in [
+        ("z = x * 2; z + z", "x * 2 + x * 2"),
+        ("z = y * 2;\n\nw = sum(z, axis=1);\nz * w[:, None]\n", "y * 2 * sum(y * 2, axis=1)[:, None]"),
+        ("z = x; z", "x"),
+        ("z=stored(y);sum(z)", "sum(stored(y))"),
+        ("rows = [1, 0]; x[rows] + x[rows, :]", "x[[1, 0]] * 2"),
+        ("k = 1; x.sum(axis=k) * k", "sum(x, axis=1)"),
+        ("k = 2; i ** k", "i ** 2"),
+        ("name = \"float32\"; cast(y, name)", "cast(y, \"float32\")"),
+        ("sum = 2; sum(i) * sum", "sum(i) * 2"),
+        ("z = y; grad(sum(z * z), y, 1)", "2 * y"),
+        ("ends = 1; y[ends:, -ends]", "y[1:, -1]"),
+        ("z = x == x; z", "x == x"),
+        ("unused = x / 0; y", "y"),
+        ("x == x", "~(x != x)"),
+        (" 名 = 2 ; y * 名 ", "y * 2"),
+    ] {
+        assert_alike(text, same);
+    }
+    for (text, shown) in [
+        ("x = y", "a statement ends with ; and an expression follows it; compare with ==\n  x = y\n    ^"),
+        ("z = y;", "an expression must follow the last statement\n  z = y;\n        ^"),
+        ("z = ; y", "an operand is missing here\n  z = ; y\n      ^"),
+        ("z = y; x;", "a statement is name = expression;\n  z = y; x;\n          ^"),
+        ("y; x", "a statement is name = expression;\n  y; x\n   ^"),
+        ("; x", "an operand is missing here\n  ; x\n  ^"),
+        ("z = y * 2\nsum(z)", "line 2, column 1: an operator or ; is missing before this\n  sum(z)\n  ^"),
+        ("z = y) ; z", "unmatched closing bracket\n  z = y) ; z\n       ^"),
+        ("z = w = y; z", "= sets a name or an argument of a function; compare with ==\n  z = w = y; z\n        ^"),
+        ("(z = y); z", "= sets a name or an argument of a function; compare with ==\n  (z = y); z\n     ^"),
+        ("z = 1; z = 2; y * z", "an earlier statement sets z; choose another name\n  z = 1; z = 2; y * z\n         ^"),
+        ("y = y * 2; y", "y is an operand; choose another name\n  y = y * 2; y\n  ^"),
+        ("nan = 2; y", "nan has a value; choose another name\n  nan = 2; y\n  ^^^"),
+        ("None = 2; y", "None has a value; choose another name\n  None = 2; y\n  ^^^^"),
+        ("y = 2; x * y", "y is an operand; choose another name\n  y = 2; x * y\n  ^"),
+        ("z = w; w = 1; z", "w is an operand; choose another name\n  z = w; w = 1; z\n         ^"),
+        (
+            "z = x * 2; grad(sum(z), z, 1)",
+            "the second argument of grad must be an operand\n  z = x * 2; grad(sum(z), z, 1)\n                          ^",
+        ),
+        (
+            "k = 0.5;\nsum(x, axis=k)",
+            "line 2, column 13: expected an integer, found 0.5\n  sum(x, axis=k)\n              ^",
+        ),
+        (
+            "z = cast(x, \"int8\");\nz.nanmean()",
+            "line 2, column 1: nanmean does not support int8; cast the operand to a float type first\n  z.nanmean()\n  ^^^^^^^^^^^",
+        ),
+        ("z = [1]; z", "a list is not a result\n  z = [1]; z\n           ^"),
+    ] {
+        assert_eq!(wrong(text), shown, "{text}");
+    }
+    let bound_too = Expression::parse("z = x * 2; z").unwrap();
+    assert_eq!(bound_too.names(), ["x"]);
+    assert!(bound_too.check_names(|name| name == "x").is_ok());
+    let refused = bound_too.check_names(|_| true).unwrap_err().to_string();
+    assert_eq!(refused, "z is an operand; choose another name\n  z = x * 2; z\n  ^");
+    assert!(bound_too.check(|_| bound("x")).is_err() && bound_too.explain(|_| bound("x")).is_err());
+}
+
+#[test]
+fn many_statements_are_small() {
+    // Each name is a use of the name before it, and a value is computed once.
+    let chain = |first: &str, each: &str| {
+        let line = |number: usize| format!("v{} = {};", number + 1, each.replace('#', &format!("v{number}")));
+        format!("v0 = {first};{}v3000", (0..3000).map(line).collect::<String>())
+    };
+    assert_means(&chain("i", "# + # - #"), "i");
+    assert_means(&chain("i", "#"), "i");
+    assert_means(&format!("{}v0 * 2", (0..20_000).map(|at| format!("v{at} = i;")).collect::<String>()), "i * 2");
+    assert!(wrong(&chain("[1]", "[#]")).starts_with("more than 100 nested lists"));
+    let too_many = "the uses of names repeat more than 100000 items and characters; use an array";
+    assert!(wrong(&chain("[1]", "[#, #]")).starts_with(too_many));
+    let literals =
+        [format!("\"{}\"", "a".repeat(5000)), format!("0.{}", "1".repeat(5000)), format!("[{}]", "1, ".repeat(5000))];
+    for long in literals {
+        let uses = "take(i, z) + ".repeat(30);
+        assert!(wrong(&format!("z = {long}; {uses} i")).starts_with(too_many), "{long:.20}");
+        wrong(&format!("w = {long}; z = -w; {uses} i"));
+    }
+    let deep = 100_000;
+    for text in [
+        "a=".repeat(deep),
+        "a;".repeat(deep),
+        ";".repeat(deep),
+        "a=1;".repeat(deep),
+        "a=a;".repeat(deep),
+        "a=(".repeat(deep),
+        "a=b;\n".repeat(deep),
+    ] {
+        wrong(&text);
+    }
+}
+
+#[test]
 fn indices_of_programs_are_written_and_read() {
     let text = "lacuna program 1\nt0 = input(\"x\", \"float64\", \"coo\", [2, 3])\nt1 = t0[..., None, 1:]\n\
         t2 = t1[[0, -1], :]\nt3 = sum(t2, axis=[1, 2])\nt4 = t3 > 1\nt5 = t2[t4]\nt6 = t0[[[true, false]], 0]\nresult = [t5, t6]\n";
@@ -427,7 +523,7 @@ fn a_wrong_expression_is_shown_with_carets_below_the_place() {
         ("", "unexpected end of the expression\n  \n  ^"),
         ("x +", "unexpected end of the expression\n  x +\n     ^"),
         ("x $ y", "an operator is missing before this\n  x $ y\n    ^"),
-        ("x = y", "= sets an argument of a function; compare with ==\n  x = y\n    ^"),
+        ("x + x = y", "= sets a name or an argument of a function; compare with ==\n  x + x = y\n        ^"),
         ("x) + 1", "unmatched closing bracket\n  x) + 1\n   ^"),
         ("+x", "there is no unary +\n  +x\n  ^"),
         ("2x", "invalid number\n  2x\n  ^^"),
@@ -646,6 +742,18 @@ fn functions_have_the_arguments_of_rust_and_the_defaults_of_python() {
     assert!(refused("sum(x, axis=0, by=[0, -1])").contains("labels[1] = -1 is not"));
     assert!(refused("random([2], 3)").contains("3 entries do not fit 2 positions"));
     assert!(refused("with_fill(reshape(i, [4]), 1)").contains("reshaped"));
+    assert!(refused("sum(x, axis=2)").contains("axis 2 is out of range for rank 2"));
+    // 1.28 GB of elements.
+    assert!(refused("dense(random([4000, 40000], 9))").contains("above the limit"));
+    assert!(refused("concat([x, y[0]])").contains("cannot be joined with shape"));
+    assert!(refused("stack([x, x, x[0:1]])").contains("each tensor of a stack must have shape"));
+    let twice = "tensor(\"int64\", \"coo\", [3, 2], 0, [[0, 1], [2, 0], [0, 1]], [1, 2, 3])";
+    assert!(wrong(twice).starts_with("position [0, 1] is repeated"), "{}", wrong(twice));
+    assert!(wrong("concat([x, i])").contains("cast one of them"));
+}
+
+#[test]
+fn one_length_of_reshape_is_found() {
     for (text, said) in [
         (
             "reshape(x, [4, -1])",
@@ -658,14 +766,6 @@ fn functions_have_the_arguments_of_rust_and_the_defaults_of_python() {
     ] {
         assert!(wrong(text).contains(said), "{text}: {}", wrong(text));
     }
-    assert!(refused("sum(x, axis=2)").contains("axis 2 is out of range for rank 2"));
-    // 1.28 GB of elements.
-    assert!(refused("dense(random([4000, 40000], 9))").contains("above the limit"));
-    assert!(refused("concat([x, y[0]])").contains("cannot be joined with shape"));
-    assert!(refused("stack([x, x, x[0:1]])").contains("each tensor of a stack must have shape"));
-    let twice = "tensor(\"int64\", \"coo\", [3, 2], 0, [[0, 1], [2, 0], [0, 1]], [1, 2, 3])";
-    assert!(wrong(twice).starts_with("position [0, 1] is repeated"), "{}", wrong(twice));
-    assert!(wrong("concat([x, i])").contains("cast one of them"));
 }
 
 #[test]

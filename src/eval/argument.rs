@@ -14,15 +14,15 @@ use crate::ops::ParameterKind;
 
 type Found<T> = Result<T, Fault>;
 
-/// A lowered node of the syntax.
+/// A lowered node of the syntax, which is cheap to clone.
 #[derive(Clone)]
 pub(super) enum Low {
     Step(Arc<Step>),
     /// The stored entries of a step.
     Stored(Arc<Step>),
     Number(Literal),
-    Text(String),
-    List(Vec<Low>),
+    Text(Arc<str>),
+    List(Arc<[Low]>),
 }
 
 impl Low {
@@ -54,7 +54,7 @@ impl Low {
                 Arg::Stored(inputs.len() - 1)
             }
             Low::Number(number) => number.clone().into(),
-            Low::Text(text) => Arg::Text(text.as_str().into()),
+            Low::Text(text) => Arg::Text(Arc::clone(text)),
             Low::List(items) => Arg::List(items.iter().map(|item| item.arg(inputs)).collect()),
         }
     }
@@ -87,8 +87,8 @@ impl Low {
     /// Returns one axis or several axes.
     fn axes(&self, at: &Range<usize>) -> Found<Axes> {
         match self {
-            Low::Text(text) if text == "all" => Ok(Axes::all()),
-            Low::Text(text) if text == "none" => Ok(Axes::none()),
+            Low::Text(text) if &**text == "all" => Ok(Axes::all()),
+            Low::Text(text) if &**text == "none" => Ok(Axes::none()),
             Low::List(items) => {
                 let axes = items.iter().map(|item| item.integer::<isize>(at).map(|axis| axis as isize));
                 Ok(Axes::from(axes.collect::<Found<Vec<_>>>()?))
@@ -154,7 +154,7 @@ impl Low {
     /// Returns one of the words.
     fn word(&self, words: &[&'static str], at: &Range<usize>) -> Found<&'static str> {
         let found = match self {
-            Low::Text(text) => words.iter().copied().find(|word| word == text),
+            Low::Text(text) => words.iter().copied().find(|word| *word == &**text),
             _ => None,
         };
         found.map_or_else(|| wrong(at, format!("expected one of \"{}\"", words.join("\", \""))), Ok)

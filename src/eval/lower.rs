@@ -61,7 +61,7 @@ impl Lowered {
             return wrong(&(0..0), "the expression is empty");
         };
         let roots = match root {
-            Low::List(items) if has_list && !items.is_empty() => items,
+            Low::List(items) if has_list && !items.is_empty() => items.to_vec(),
             root => vec![root],
         };
         let mut steps = Vec::new();
@@ -136,8 +136,9 @@ impl<'a> Lowering<'a> {
         let at = &node.at;
         match &node.kind {
             NodeKind::Number(number) => Ok(Low::Number(number.clone())),
-            NodeKind::Text(text) => Ok(Low::Text(text.clone())),
+            NodeKind::Text(text) => Ok(Low::Text(text.as_str().into())),
             NodeKind::Name(name) => Ok(self.name(name, at)),
+            NodeKind::Same(value) => Ok(self.found[*value].clone()),
             NodeKind::List(items) => Ok(Low::List(items.iter().map(|&item| self.found[item].clone()).collect())),
             NodeKind::Unary(sign, x) => self.unary(*sign, *x, at),
             NodeKind::Binary(operator, x, y) => self.operator(*operator, *x, *y, at),
@@ -210,10 +211,10 @@ impl<'a> Lowering<'a> {
             return wrong(&self.nodes[rows].at, format!("expected a list of rows, found {}", self.found[rows].kind()));
         };
         let mut joined = Vec::with_capacity(rows_of.len());
-        for row in rows_of {
-            joined.push(self.joined(&row, -1, at));
+        for row in rows_of.iter() {
+            joined.push(self.joined(row, -1, at));
         }
-        Ok(self.joined(&Low::List(joined), -2, at))
+        Ok(self.joined(&Low::List(joined.into()), -2, at))
     }
 
     fn joined(&mut self, tensors: &Low, axis: i128, at: &Range<usize>) -> Low {
@@ -282,8 +283,10 @@ impl<'a> Lowering<'a> {
 
     /// Returns the gradient of a part of the expression with respect to a name.
     fn grad(&mut self, [y, x, upstream]: [Id; 3], at: &Range<usize>) -> Found<Low> {
-        if !matches!(self.nodes[x].kind, NodeKind::Name(_)) {
-            return wrong(&self.nodes[x].at, "the second argument of grad must be a name");
+        match self.nodes[x].kind {
+            NodeKind::Name(_) => {}
+            NodeKind::Same(_) => return wrong(&self.nodes[x].at, "the second argument of grad must be an operand"),
+            _ => return wrong(&self.nodes[x].at, "the second argument of grad must be a name"),
         }
         if let (Low::Number(_), Some(by)) = (&self.found[y], self.found[x].step()) {
             // A number does not depend on a tensor.

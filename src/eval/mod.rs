@@ -254,7 +254,12 @@ enum NodeKind {
     Binary(Binary, Id, Id),
     Call(Callee, Vec<Argument>),
     Index(Id, Vec<IndexItem>),
+    /// The value of an earlier statement.
+    Same(Id),
 }
+
+/// The name that a statement sets, with its position.
+type Target = (String, Range<usize>);
 
 /// A node of an expression, with its byte range in the text. A node comes after its inputs.
 #[derive(Debug, Clone)]
@@ -283,13 +288,15 @@ struct ExpressionNode {
 pub struct Expression {
     text: String,
     nodes: Vec<ExpressionNode>,
+    /// The names that statements set. They are not names of operands.
+    targets: Vec<Target>,
     /// True if the last node may be a list of results.
     has_list: bool,
     lowered: Lowered,
 }
 
 impl Expression {
-    /// Parses an expression.
+    /// Parses an expression, or statements `name = expression;` and an expression after them.
     ///
     /// Common subexpressions are computed once. A call of `grad` is replaced by the steps of the gradient.
     ///
@@ -298,6 +305,7 @@ impl Expression {
     /// `Wrong`:
     ///
     /// - The text is not an expression, or is nested too deeply.
+    /// - A statement sets a name that has another meaning.
     /// - A function does not exist, or does not have these arguments.
     /// - A step of a gradient does not have a gradient.
     ///
@@ -309,9 +317,9 @@ impl Expression {
     /// ```
     pub fn parse(text: &str) -> Result<Self, Fault> {
         let wrong = |wrong: Wrong| Fault::Wrong(wrong.of(text));
-        let nodes = parse::nodes(text).map_err(wrong)?;
+        let (nodes, targets) = parse::statements(text).map_err(wrong)?;
         call::check_calls(&nodes, 0).map_err(wrong)?;
-        Expression::of(text, nodes, false)
+        Ok(Expression { targets, ..Expression::of(text, nodes, false)? })
     }
 
     /// Returns the distinct names in the expression, in the order of first use.
@@ -330,7 +338,7 @@ impl Expression {
         names
     }
 
-    /// Returns an error if a name is neither bound nor a constant.
+    /// Returns an error if a name is neither bound nor a constant, or if a statement sets a name that is bound.
     ///
     /// # Errors
     ///
@@ -344,6 +352,7 @@ impl Expression {
     /// # Ok::<(), lacuna::eval::Fault>(())
     /// ```
     pub fn check_names(&self, is_bound: impl Fn(&str) -> bool) -> Result<(), Fault> {
+        self.check_targets(&is_bound).map_err(|fault| self.placed(fault))?;
         for node in &self.nodes {
             if let NodeKind::Name(name) = &node.kind
                 && !is_bound(name)
@@ -437,13 +446,23 @@ impl Expression {
         // A constant may be invalid in a place in which an input with the same name is valid.
         let lowered = Lowered::new(&nodes, has_list, &|_| false)
             .or_else(|fault| Lowered::new(&nodes, has_list, &|_| true).map_err(|_| fault));
-        let expression = Expression { text: text.to_string(), nodes, has_list, lowered: Lowered::default() };
+        let (text, targets) = (text.to_string(), Vec::new());
+        let expression = Expression { text, nodes, targets, has_list, lowered: Lowered::default() };
         let lowered = lowered.map_err(|fault| expression.placed(fault))?;
         Ok(Expression { lowered, ..expression })
     }
 
+    /// Returns an error if a statement sets a name that is bound, because it would hide the operand.
+    fn check_targets(&self, is_bound: &dyn Fn(&str) -> bool) -> Result<(), Fault> {
+        match self.targets.iter().find(|(name, _)| is_bound(name)) {
+            Some((name, at)) => fault::wrong(at, parse::of_operand(name)),
+            None => Ok(()),
+        }
+    }
+
     /// Returns the graph. A constant is an input if its name is bound.
     fn lowered(&self, is_bound: &dyn Fn(&str) -> bool) -> Result<Cow<'_, Lowered>, Fault> {
+        self.check_targets(is_bound)?;
         match self.lowered.constants.iter().any(|name| is_bound(name)) {
             true => Lowered::new(&self.nodes, self.has_list, is_bound).map(Cow::Owned),
             false => Ok(Cow::Borrowed(&self.lowered)),

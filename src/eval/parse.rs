@@ -1,5 +1,6 @@
 //! Parsing of text into nodes, by a Pratt parser with a depth limit.
 
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use winnow::ModalResult;
@@ -11,8 +12,8 @@ use winnow::token::{literal, take_while};
 
 use super::call::not_called;
 use super::index::{ELLIPSIS, NEW_AXIS};
-use super::literal::Literal;
-use super::{Argument, Binary, Callee, ExpressionNode, Id, IndexItem, NodeKind, Unary, Wrong};
+use super::literal::{Literal, constant};
+use super::{Argument, Binary, Callee, ExpressionNode, Id, IndexItem, NodeKind, Target, Unary, Wrong};
 
 /// The largest nesting depth of brackets, calls, unary operators and powers.
 const DEPTH: usize = 100;
@@ -21,10 +22,21 @@ const DEPTH: usize = 100;
 type Input<'a> = Stateful<LocatingSlice<&'a str>, State>;
 type Parsed<T> = ModalResult<T, Wrong>;
 
+/// The largest size of the numbers, strings and lists that the uses of all names repeat.
+const REPEATED: usize = 100_000;
+
 #[derive(Debug, Default)]
 struct State {
     nodes: Vec<ExpressionNode>,
     depth: usize,
+    /// The size of each node, and the nesting depth of its lists.
+    sizes: Vec<(usize, usize)>,
+    /// The size of the nodes that names have repeated so far.
+    repeated: usize,
+    /// The values of the statements so far.
+    values: HashMap<String, Id>,
+    /// The names of operands so far.
+    operands: HashSet<String>,
 }
 
 impl<'a> ParserError<Input<'a>> for Wrong {
@@ -39,41 +51,102 @@ impl<'a> ParserError<Input<'a>> for Wrong {
     }
 }
 
-/// Returns the nodes of a text. The last node is the entire expression.
-pub(super) fn nodes(text: &str) -> Result<Vec<ExpressionNode>, Wrong> {
-    within(text, 0..text.len()).map(|(nodes, _)| nodes)
+/// Returns the nodes of statements and of an expression after them, and the names that the statements set. The last
+/// node is the entire expression.
+pub(super) fn statements(text: &str) -> Result<(Vec<ExpressionNode>, Vec<Target>), Wrong> {
+    read(text, 0..text.len(), |input| {
+        let mut targets = Vec::new();
+        blanks(input)?;
+        while let Some(target) = statement(input)? {
+            targets.push(target);
+        }
+        if rest(input).is_empty() && !targets.is_empty() {
+            return cut(next_character(input), "an expression must follow the last statement");
+        }
+        any_expression(input).map(|_| targets)
+    })
 }
 
 /// Returns the nodes of a part of a text, and the index of the node of the entire part. Positions refer to the entire
 /// text.
 pub(super) fn within(text: &str, part: Range<usize>) -> Result<(Vec<ExpressionNode>, Id), Wrong> {
-    let mut input = Stateful { input: LocatingSlice::new(&text[..part.end]), state: State::default() };
-    input.next_slice(part.start);
-    match any_expression(&mut input).and_then(|root| end(&mut input).map(|()| root)) {
-        Ok(root) => Ok((input.state.nodes, root)),
-        Err(ErrMode::Backtrack(wrong) | ErrMode::Cut(wrong)) => Err(wrong),
-        Err(ErrMode::Incomplete(_)) => Err(Wrong::new(part.end..part.end, "unexpected end of the expression")),
-    }
+    read(text, part, any_expression)
 }
 
 /// Returns the nodes and the items of an index, from the text between its brackets.
 pub(super) fn index(text: &str) -> Result<(Vec<ExpressionNode>, Vec<IndexItem>), Wrong> {
-    let mut input = Stateful { input: LocatingSlice::new(text), state: State::default() };
-    let items = |input: &mut Input<'_>| {
+    read(text, 0..text.len(), |input| {
         let mut items = Vec::new();
         loop {
             blanks(input)?;
             items.push(item(input)?);
             if !sign(input, ",")? {
-                return end(input).map(|()| items);
+                return Ok(items);
             }
         }
-    };
-    match items(&mut input) {
-        Ok(items) => Ok((input.state.nodes, items)),
+    })
+}
+
+/// Reads a part of a text entirely. Returns the nodes, and the result of the reader.
+fn read<T>(
+    text: &str,
+    part: Range<usize>,
+    reader: impl FnOnce(&mut Input<'_>) -> Parsed<T>,
+) -> Result<(Vec<ExpressionNode>, T), Wrong> {
+    let mut input = Stateful { input: LocatingSlice::new(&text[..part.end]), state: State::default() };
+    input.next_slice(part.start);
+    match reader(&mut input).and_then(|found| end(&mut input).map(|()| found)) {
+        Ok(found) => Ok((input.state.nodes, found)),
         Err(ErrMode::Backtrack(wrong) | ErrMode::Cut(wrong)) => Err(wrong),
-        Err(ErrMode::Incomplete(_)) => Err(Wrong::new(text.len()..text.len(), "unexpected end of the index")),
+        Err(ErrMode::Incomplete(_)) => Err(Wrong::new(part.end..part.end, "unexpected end of the expression")),
     }
+}
+
+/// Reads a statement `name = expression;` if the text begins with one, and sets the name.
+fn statement(input: &mut Input<'_>) -> Parsed<Option<Target>> {
+    let (start, before) = (here(input), input.checkpoint());
+    if !rest(input).starts_with(begins_name) {
+        return Ok(None);
+    }
+    let name = word(input)?;
+    let at = start..here(input);
+    blanks(input)?;
+    let equals = next_character(input);
+    if matches!(rest(input).as_bytes(), [b'=', b'=', ..]) || !sign(input, "=")? {
+        input.reset(&before);
+        return Ok(None);
+    }
+    let value = any_expression(input)?;
+    match rest(input).chars().next() {
+        Some(';') => sign(input, ";")?,
+        None => return cut(equals, "a statement ends with ; and an expression follows it; compare with =="),
+        Some(c) if begins_name(c) => return cut(next_character(input), "an operator or ; is missing before this"),
+        Some(_) => return end(input).map(|()| None),
+    };
+    if let Some(why) = unavailable(&input.state, &name) {
+        return cut(at, why);
+    }
+    input.state.values.insert(name.clone(), value);
+    Ok(Some((name, at)))
+}
+
+/// Returns the reason why a statement cannot set a name.
+fn unavailable(state: &State, name: &str) -> Option<String> {
+    match name {
+        name if constant(name).is_some() || name == NEW_AXIS => {
+            Some(format!("{name} has a value; choose another name"))
+        }
+        name if state.operands.contains(name) => Some(of_operand(name)),
+        name if state.values.contains_key(name) => {
+            Some(format!("an earlier statement sets {name}; choose another name"))
+        }
+        _ => None,
+    }
+}
+
+/// Returns the reason why a statement cannot set the name of an operand.
+pub(super) fn of_operand(name: &str) -> String {
+    format!("{name} is an operand; choose another name")
 }
 
 /// Returns an error if text follows an expression.
@@ -81,7 +154,8 @@ fn end(input: &mut Input<'_>) -> Parsed<()> {
     let message = match rest(input).as_bytes() {
         [] => return Ok(()),
         [b'=' | b'!', b'=', ..] | [b'<' | b'>', ..] => "comparisons cannot be chained; write (a < b) & (b < c)",
-        [b'=', ..] => "= sets an argument of a function; compare with ==",
+        [b'=', ..] => "= sets a name or an argument of a function; compare with ==",
+        [b';', ..] => "a statement is name = expression;",
         [b')' | b']', ..] => "unmatched closing bracket",
         [b',', ..] => "unexpected comma; commas separate arguments, list items and indices",
         [b'.', ..] => "a function must follow the dot, as in x.sum()",
@@ -128,8 +202,23 @@ fn sign(input: &mut Input<'_>, sign: &'static str) -> Parsed<bool> {
 }
 
 fn push(input: &mut Input<'_>, kind: NodeKind, at: Range<usize>) -> Id {
+    let size = size(&input.state.sizes, &kind, &at);
+    input.state.sizes.push(size);
     input.state.nodes.push(ExpressionNode { kind, at });
     input.state.nodes.len() - 1
+}
+
+/// Returns the size of a node as an argument, and the nesting depth of its lists.
+fn size(sizes: &[(usize, usize)], kind: &NodeKind, at: &Range<usize>) -> (usize, usize) {
+    match kind {
+        NodeKind::Number(_) | NodeKind::Text(_) => (at.len(), 0),
+        NodeKind::Unary(_, x) | NodeKind::Same(x) => sizes[*x],
+        NodeKind::List(items) => items
+            .iter()
+            .map(|&item| sizes[item])
+            .fold((1, 1), |(size, depth), (own, below)| (size.saturating_add(own), depth.max(below + 1))),
+        _ => (1, 0),
+    }
 }
 
 fn place(input: &Input<'_>, node: Id) -> Range<usize> {
@@ -224,7 +313,11 @@ fn list(input: &mut Input<'_>, at: Range<usize>) -> Parsed<Id> {
     sign(input, "[")?;
     let items = listed(input, "]", &at, any_expression)?;
     let at = at.start..here(input);
-    Ok(push(input, NodeKind::List(items), at))
+    let list = push(input, NodeKind::List(items), at.clone());
+    match input.state.sizes[list].1 > DEPTH {
+        true => cut(at, format!("more than {DEPTH} nested lists")),
+        false => Ok(list),
+    }
 }
 
 /// Reads a text between two equal quotes. The text cannot contain this quote.
@@ -284,11 +377,24 @@ fn named(input: &mut Input<'_>) -> Parsed<Id> {
     let bracket = next_character(input);
     if !sign(input, "(")? {
         input.reset(&after_name);
-        return Ok(push(input, NodeKind::Name(name), at));
+        return name_of(input, name, at);
     }
     let arguments = listed(input, ")", &bracket, argument)?;
     let (callee, at) = (Callee { name, at, is_method: false }, start..here(input));
     Ok(push(input, NodeKind::Call(callee, arguments), at))
+}
+
+/// Returns the node of a name: the value of a statement, or an operand.
+fn name_of(input: &mut Input<'_>, name: String, at: Range<usize>) -> Parsed<Id> {
+    let Some(&value) = input.state.values.get(&name) else {
+        input.state.operands.insert(name.clone());
+        return Ok(push(input, NodeKind::Name(name), at));
+    };
+    input.state.repeated = input.state.repeated.saturating_add(input.state.sizes[value].0);
+    if input.state.repeated > REPEATED {
+        return cut(at, format!("the uses of names repeat more than {REPEATED} items and characters; use an array"));
+    }
+    Ok(push(input, NodeKind::Same(value), at))
 }
 
 fn word(input: &mut Input<'_>) -> Parsed<String> {

@@ -24,6 +24,7 @@ pub(super) fn with_inputs(kind: &NodeKind, to: &mut impl FnMut(Id) -> Id) -> Nod
             NodeKind::Call(callee.clone(), arguments.iter().map(argument).collect())
         }
         NodeKind::Index(x, items) => NodeKind::Index(to(*x), with_ends(items, to)),
+        NodeKind::Same(value) => NodeKind::Same(to(*value)),
     }
 }
 

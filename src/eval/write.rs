@@ -96,6 +96,7 @@ fn to_text(kind: &NodeKind, names: &[String], nodes: &[ExpressionNode]) -> Strin
             format!("{}({})", callee.name, arguments.iter().map(argument).collect::<Vec<_>>().join(", "))
         }
         NodeKind::Index(x, items) => format!("{}[{}]", base(x), text_of_items(items, names)),
+        NodeKind::Same(value) => name(value).to_string(),
         NodeKind::Name(_) => String::new(),
     }
 }
