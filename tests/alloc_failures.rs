@@ -617,6 +617,11 @@ mod operations {
         fail("take of a view", &|| lacuna::take(x, &apart).map(drop));
         fail("take_backward", &|| lacuna::grad::take(x, &upstream, &listed).map(drop));
         fail("take_backward, dense", &|| lacuna::grad::take(x, &dense, &listed).map(drop));
+        let lists: Vec<Vec<i64>> =
+            x.lengths().iter().map(|&length| (0..90).map(|item| item * 7 % length as i64).collect()).collect();
+        let upstream = lacuna::gather(x, &lists).unwrap();
+        fail("gather", &|| lacuna::gather(x, &lists).map(drop));
+        fail("gather_backward", &|| lacuna::grad::gather(x, &upstream, &lists).map(drop));
         for axis in 0..rank {
             let length = x.lengths()[axis as usize] as i64;
             let listed: Vec<i64> = (0..length.max(90)).map(|item| item * 7 % length).collect();

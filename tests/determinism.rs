@@ -105,6 +105,7 @@ fn outcome(side: usize) -> Vec<Bits> {
         bits(&grad::nanmedian(&x, &upstream, 0).unwrap()),
         bits(&x.take(Take::at(&taken).wrap()).unwrap()),
         bits(&x.take_axis([3, 1, 1, 0], 2).unwrap()),
+        bits(&x.gather([[3, 1, 1, 0], [0, 2, 2, 1], [1, 0, 0, 1]]).unwrap()),
         bits(&scattered),
         bits(&x.permute_axes([2, 1, 0]).unwrap()),
         bits(&x.map_values(f64::sqrt).unwrap()),

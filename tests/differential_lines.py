@@ -324,6 +324,16 @@ def moved(text, case, expected, **others):
     return asked(text, {"x": case, **others}, expected, unsigned=False)
 
 
+@line("gather")
+def points(maker, name):
+    """One list of indices for each axis, as numpy has it."""
+    case, dense, *_ = maker.tensor(str(maker.rng.choice(["f8", "f4", "i8", "u1", "b1", "c8"])))
+    count = maker.below(12) if dense.size else 0
+    lists = [maker.rng.integers(-length, max(length, 1), count) for length in dense.shape]
+    text = ", ".join(str(axis.tolist()) for axis in lists)
+    return moved(f"gather(x, [{text}])", case, dense[tuple(lists)])
+
+
 @line("stack", "block", "squeeze", "expand_dims", "broadcast_to", "permute_axes")
 def moves(maker, name):
     dtype = str(maker.rng.choice(["f8", "i8", "b1", "c8"]))

@@ -43,6 +43,8 @@ where
     assert_same(any.stored().isfinite(), x.stored().isfinite());
     assert_same(any.take([8i64, -9]), x.take([8i64, -9]));
     assert_same(any.take_axis(Take::at([2i64, 4]).wrap(), -1), x.take_axis(Take::at([2i64, 4]).wrap(), -1));
+    let points = vec![[1i64, -1]; x.shape().rank()];
+    assert_same(any.gather(&points), x.gather(&points));
     assert_same(any.prune(), x.prune());
     check_entries(x);
     for upstream in [coo, csr] {

@@ -253,6 +253,17 @@ fn lists_and_masks_take_positions_of_an_axis() {
         ("x[:, ~b]", "x[:, ::2]"),
         ("x[:, dense(b)]", "x[:, 1:2]"),
         ("x[0, b]", "x[0, 1:2]"),
+        ("x[[0, 1], [1, -1]]", "stack([x[0, 1], x[1, 2]])"),
+        ("x[[0, 1], [1, -1]]", "gather(x, [[0, 1], [1, 2]])"),
+        ("t[[0, 1], 1, [0, 1]]", "stack([t[0, 1, 0], t[1, 1, 1]])"),
+        ("t[[[0, 1]], [[1, 1]], [[0, 1]]]", "expand_dims(gather(t, [[0, 1], [1, 1], [0, 1]]), 0)"),
+        ("x.gather([[2], [-1]], mode=\"wrap\")", "x[[0], [2]]"),
+        ("gather(i, [argsort(dense(i))])", "take(i, [2, 0, 1])"),
+        ("gather(y, transpose(nonzero(y)))", "y[[0, 0], [1, 2]]"),
+        ("gather(s, [])", "s"),
+        ("stored(y)[[0, 0], [0, 2]]", "y[0, [0, 2]]"),
+        ("grad(y[[0, 0, 0], [1, 1, 2]] ** 2, y, 1)", "with_entries(y, [[0, 1], [0, 2]], [8, 6])"),
+        ("gather_backward(y, g, [[0, 0], [1, 1]])", "with_entries(y, [[0, 1], [0, 2]], [3, 0])"),
         ("x[:, b & ~b]", "x[:, :0]"),
         ("take_axis(x, b, -1)", "x[:, 1:2]"),
         ("y[sum(y, axis=1) > 1]", "y[:1]"),
@@ -271,7 +282,15 @@ fn lists_and_masks_take_positions_of_an_axis() {
     };
     assert!(matches!(of_arrays("x[:, b]"), AnyValue::Array(array) if array.shape()[..] == [2, 1]));
     for (text, said) in [
-        ("x[[0, 1], [1, 2], 0]", "only one axis can have a list"),
+        (
+            "t[[0, 1], [1, 1], :]",
+            "several lists are pointwise and need one for each axis; index twice for all combinations, as in x[[0, 2]][:, [1]]\n  t[[0, 1], [1, 1], :]\n            ^^^^^^",
+        ),
+        ("x[[0, 1], b]", "the positions of gather must be integers, found bool"),
+        ("x[[0, 1], [true, false]]", "expected an integer, found true"),
+        ("gather(i, 1)", "expected a list of positions for each axis"),
+        ("gather(i, s)", "the positions of gather must be integers, found float64"),
+        ("gather(i, cast(s, \"int8\"))", "expected a list of positions for each axis"),
         (
             "t[0, :, [1]]",
             "a range between an integer and a list is not supported; index twice, as in x[0][:, [1]]\n  t[0, :, [1]]\n          ^^^",
@@ -295,6 +314,10 @@ fn lists_and_masks_take_positions_of_an_axis() {
     for (text, said) in [
         ("x[b]", "the mask must have length 2, found 3"),
         ("x[[true]]", "the mask must have length 2, found 1"),
+        ("x[[0, 1], [1, 2], 0]", "the slice must have rank 2, found 3"),
+        ("x[[0, 1], [1, 3]]", "indices[1] = 3 is out of range for 3 elements"),
+        ("x[[0, 1], [1]]", "the positions of each axis must have shape [2], found [1]"),
+        ("t[[0, 1], [1, 1]]", "the positions must have rank 3, found 2"),
         ("x[[2]]", "indices[0] = 2 is out of range for 2 elements"),
         ("i[[0], :]", "the slice must have rank 1, found 2"),
         ("i[:, [0]]", "axis 1 is out of range for rank 1"),
@@ -473,7 +496,7 @@ fn many_statements_are_small() {
 #[test]
 fn indices_of_programs_are_written_and_read() {
     let text = "lacuna program 1\nt0 = input(\"x\", \"float64\", \"coo\", [2, 3])\nt1 = t0[..., None, 1:]\n\
-        t2 = t1[[0, -1], :]\nt3 = sum(t2, axis=[1, 2])\nt4 = t3 > 1\nt5 = t2[t4]\nt6 = t0[[[true, false]], 0]\nresult = [t5, t6]\n";
+        t2 = t1[[0, -1], :]\nt3 = sum(t2, axis=[1, 2])\nt4 = t3 > 1\nt5 = t2[t4]\nt6 = t0[[[true, false]], 0]\nt7 = t0[[0, 1], [2, 0]]\nresult = [t5, t6, t7]\n";
     assert_eq!(Program::parse(text).unwrap().to_string(), text);
 }
 
@@ -1448,6 +1471,7 @@ fn each_function_with_a_backward_function_has_a_gradient() {
             "clamp" => "x, 0, 1",
             "powi" | "powf" | "quantile" | "nanquantile" | "topk" => "x, 1",
             "take" => "x, [0]",
+            "gather" => "x, [[0], [0]]",
             "take_axis" | "repeat" => "x, 1, 0",
             "slice" => "x, \":\"",
             "roll" | "move_axis" => "x, 0, 1",

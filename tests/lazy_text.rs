@@ -169,6 +169,8 @@ fn some_of_both<X: Steps<Elem = f64, Of<f64> = X>>(x: &Lazy<X>, y: &Lazy<X>) -> 
         x.slice(s![1..3;-1, 0..2;-1]),
         x.slice(s![2..;-1, ..]),
         x.take_axis(vec![2i64, -1, 0], 0),
+        x.gather([vec![2i64, -1, 0], vec![0, 1, 1]]),
+        x.gather([Take::at(vec![9u8]).clip(), Take::at(vec![7u8]).clip()]),
         x.take(Take::at(vec![3u32, 100]).wrap()),
         x.take_axis(Take::at(vec![9u8]).clip(), 1),
         x.take(nested),

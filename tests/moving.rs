@@ -108,6 +108,77 @@ fn slices_equal_the_reference() {
 }
 
 #[test]
+fn points_equal_the_reference() {
+    let numbers = proptest::collection::vec(any::<Index>(), 1 + 11 * 10);
+    let cases = (generators::sparse_of_rank(0, 10), generators::upstream_seeds(), numbers);
+    check(cases, |(x, seed, numbers)| {
+        let mut numbers = Numbers(numbers.iter());
+        let count = if x.shape.contains(&0) { 0 } else { numbers.below(11) };
+        let point = |length: usize, numbers: &mut Numbers<'_>| numbers.below(2 * length) as isize - length as isize;
+        let on_axis = |&length: &usize| (0..count).map(|_| point(length, &mut numbers)).collect();
+        let lists: Vec<Vec<isize>> = x.shape.iter().map(on_axis).collect();
+        check_move!((&x, &seed), moves::gather(&x.shape, &lists), gather, lists);
+        assert!(coo(&x).stored().gather(&lists).unwrap().same_as(&coo(&x).gather(&lists).unwrap()));
+    });
+}
+
+/// Points of many entries are searched in their order, and one point may repeat.
+#[test]
+fn many_points_are_found_among_many_entries() {
+    let count = 1 << 18;
+    let numbers = |step: usize| (0..count).map(move |at: usize| at.wrapping_mul(step) >> 7 & 511);
+    let at: Vec<u32> = (0..count as u32).collect();
+    let x = CooTensor::new(
+        [1 << 9, 1 << 9],
+        vec![at.iter().map(|at| at >> 9).collect(), at.iter().map(|at| at & 511).collect()],
+        at.clone(),
+        7,
+    )
+    .unwrap();
+    let lists: [Vec<usize>; 2] = [numbers(0x9E37_79B9_7F4A_7C15).collect(), numbers(0xC2B2_AE3D_27D4_EB4F).collect()];
+    let expected: Vec<u32> = lists[0].iter().zip(&lists[1]).map(|(row, column)| (row * 512 + column) as u32).collect();
+    assert_eq!(x.gather(&lists).unwrap().values(), expected);
+    assert_eq!(x.to_csr().unwrap().gather(&lists).unwrap().values(), expected);
+    assert_eq!(lacuna::gather(&x.to_dense().unwrap(), &lists).unwrap().into_raw_vec_and_offset().0, expected);
+}
+
+#[test]
+fn points_have_the_options_and_errors_of_positions() {
+    use lacuna::{Error, Take, gather, grad};
+    let x = CooTensor::new([2, 3], vec![vec![0, 1, 1], vec![1, 0, 2]], vec![2, 3, 4], 0).unwrap();
+    let (csr, dense) = (x.to_csr().unwrap(), x.to_dense().unwrap());
+    let wrapped = [Take::at([3, -2]).wrap(), Take::at([-1, 9]).wrap()];
+    assert_eq!(x.gather(&wrapped).unwrap().entries(), [(vec![0], 4)]);
+    assert_eq!(x.gather([Take::at([5, -1]).clip(), Take::at([9, 1]).clip()]).unwrap().values(), [4, 2]);
+    assert_eq!(x.gather([[0, 1]]).unwrap_err().to_string(), "the positions must have rank 2, found 1");
+    let square = lacuna::ndarray::arr2(&[[0, 1], [1, 1]]);
+    assert_eq!(*x.gather([&square, &square]).unwrap().shape(), [2, 2]);
+    assert_eq!(csr.gather([0..2, 1..3]).unwrap().values(), [2, 4]);
+    let errors = |lists: [Vec<i64>; 2]| {
+        let all = [x.gather(&lists).unwrap_err(), csr.gather(&lists).unwrap_err(), gather(&dense, &lists).unwrap_err()];
+        assert!(all.iter().all(|error| *error == all[0]));
+        let upstream = lacuna::ndarray::arr1(&[1]);
+        assert_eq!(grad::gather(&x, &upstream, &lists).unwrap_err(), all[0]);
+        all[0].clone()
+    };
+    assert_eq!(errors([vec![0, 2], vec![0, 0]]), Error::PositionOutOfRange { position: 2, size: 2, at: 1 });
+    assert_eq!(errors([vec![0], vec![-4]]), Error::PositionOutOfRange { position: -4, size: 3, at: 0 });
+    assert!(matches!(errors([vec![0], vec![0, 1]]), Error::ShapeMismatch { what: "the positions of each axis", .. }));
+    let none = CooTensor::full([0, 3], 1).unwrap();
+    assert_eq!(none.gather([[0], [0]]).unwrap_err(), Error::TakeFromEmpty { count: 1 });
+    assert_eq!(*none.gather([[0_i64; 0]; 2]).unwrap().shape(), [0]);
+    let refused = grad::gather(&x, &lacuna::ndarray::arr1(&[1, 2]), [[0], [0]]).unwrap_err();
+    assert!(matches!(refused, Error::ShapeMismatch { .. }), "{refused}");
+    let bytes = x.map_values(|v| v as i8).unwrap();
+    let refused = grad::gather(&bytes, &lacuna::ndarray::arr1(&[100_i8, 100]), [[0, 0], [1, 1]]).unwrap_err();
+    assert_eq!(refused, Error::SumOverflow { coords: vec![0, 1], dtype: "int8" });
+    let shape = [usize::MAX; 3];
+    let pattern = lacuna::CooPattern::new(shape, 1, vec![vec![u64::MAX - 1]; 3]).unwrap();
+    let far = CooTensor::<f64, u64>::from_parts(pattern, vec![2.5], 0.0).unwrap();
+    assert_eq!(far.gather([[-1, 0]; 3]).unwrap().entries(), [(vec![0], 2.5)]);
+}
+
+#[test]
 fn axes_turned_round_equal_the_reference() {
     check((cases(0, 6), generators::axes_seeds()), |((x, seed, _), axes)| {
         let axes = axes.build(x.shape.len());

@@ -18,7 +18,7 @@ use crate::convert::{check_ndarray_shape, dense_array};
 use crate::dispatch;
 use crate::element::{DType, Element};
 use crate::ops::op;
-use crate::ops::{self, ErasedOperand, ErasedResult, Select, Take, linked, moved};
+use crate::ops::{self, ErasedOperand, ErasedResult, PointwiseTake, Select, Take, linked, moved};
 use crate::pattern::Format;
 use crate::tensor::Tensor;
 
@@ -134,6 +134,33 @@ on_operands! {
     ) -> Result<AnyTensor> {
         let positions = positions.into();
         in_type!([Any] self.dtype(), T => self.found(ops::take_axis(&widened::<T>(self)?, positions, axis)))
+    }
+
+    /// Returns the elements at positions, with one list of indices per axis: see [`gather`](crate::gather()).
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`gather`](crate::gather()).
+    pub fn gather<'p, J: Position>(
+        &self,
+        positions: impl IntoIterator<Item = impl Into<Take<'p, J>>>,
+    ) -> Result<AnyTensor> {
+        let op = PointwiseTake::new(&self.shape(), positions)?;
+        in_type!([Any] self.dtype(), T => self.found(ops::select_with(&widened::<T>(self)?, &op)))
+    }
+
+    /// Returns the gradient of `gather`: see [`grad::gather`](crate::grad::gather).
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`grad::gather`](crate::grad::gather).
+    pub fn gather_backward<'p, J: Position>(
+        &self,
+        upstream: impl Into<AnyOperand<'p>>,
+        positions: impl IntoIterator<Item = impl Into<Take<'p, J>>>,
+    ) -> Result<AnyTensor> {
+        let (zeros, op) = (zeros(self)?, PointwiseTake::new(&self.shape(), positions)?);
+        on_upstream!([Any] upstream, g => self.found(ops::select_with_backward(&zeros, &op, g)))
     }
 
     /// Returns the gradient of `take`: see [`grad::take`](crate::grad::take).

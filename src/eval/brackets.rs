@@ -32,9 +32,15 @@ impl Lowering<'_> {
                 Ok(self.taken(&sliced, list, axis_of(&parts, place), at))
             }
             [_, (_, second), ..] => {
-                let message =
-                    "only one axis can have a list; for all combinations index twice, as in x[[0, 2]][:, [1]]";
-                wrong(&self.nodes[second].at, message)
+                let ones = parts.iter().filter(|part| matches!(part, IndexPart::One(_))).count();
+                if ones + lists.len() < parts.len() {
+                    let message = "several lists are pointwise and need one for each axis; index twice for all \
+                                   combinations, as in x[[0, 2]][:, [1]]";
+                    return wrong(&self.nodes[second].at, message);
+                }
+                let sliced = if ones == 0 { indexed } else { self.sliced(&indexed, &parts, at) };
+                let lists: Vec<Id> = lists.iter().map(|&(_, list)| list).collect();
+                Ok(self.gathered(&sliced, &lists, at))
             }
         }
     }
@@ -57,6 +63,15 @@ impl Lowering<'_> {
         let args = [x.arg(&mut inputs), self.found[list].arg(&mut inputs), Arg::Integer(axis)];
         let arguments = vec![at.clone(), self.nodes[list].at.clone()];
         self.push(Call::of(&op::take_axis, args), inputs, CallPositions { call: at.clone(), arguments })
+    }
+
+    /// Returns the step that selects positions with one list per axis.
+    fn gathered(&mut self, x: &Low, lists: &[Id], at: &Range<usize>) -> Low {
+        let mut inputs = Vec::new();
+        let of_x = x.arg(&mut inputs);
+        let lists = lists.iter().map(|&list| self.found[list].arg(&mut inputs)).collect();
+        let places = CallPositions { call: at.clone(), arguments: Vec::new() };
+        self.push(Call::of(&op::gather, [of_x, Arg::List(lists)]), inputs, places)
     }
 
     /// Rejects a range between an integer and a list, because numpy moves the axis of the list to the front.

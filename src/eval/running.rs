@@ -398,22 +398,38 @@ impl<'a> Running<'a> {
         Ok(Some((length, positions)))
     }
 
-    /// Returns integers, from nested lists of equal lengths, or from a tensor or array of integers.
-    fn integral(&self, parameter: &str, what: &str) -> Found<ArrayD<i64>> {
+    /// Returns the positions on each axis, from a list with one item per axis, or from the rows of a tensor or array.
+    pub(super) fn lists(&self, parameter: &str) -> Found<Vec<ArrayD<i64>>> {
         let given = self.at_of(parameter);
-        if let Arg::Input(input) = self.arg(parameter) {
+        match self.arg(parameter) {
+            Arg::List(items) => items.iter().map(|item| self.integral_of(item, "positions", &given)).collect(),
+            _ => match self.positions(parameter)? {
+                one if one.ndim() == 0 => self.rejection(parameter, "expected a list of positions for each axis"),
+                rows => Ok(rows.outer_iter().map(|row| row.to_owned()).collect()),
+            },
+        }
+    }
+
+    /// Returns the integers of a parameter.
+    fn integral(&self, parameter: &str, what: &str) -> Found<ArrayD<i64>> {
+        self.integral_of(self.arg(parameter), what, &self.at_of(parameter))
+    }
+
+    /// Returns integers, from nested lists of equal lengths, or from a tensor or array of integers.
+    fn integral_of(&self, arg: &Arg, what: &str, given: &Range<usize>) -> Found<ArrayD<i64>> {
+        if let Arg::Input(input) = arg {
             let operand = AnyOperand::from(self.inputs[*input]);
-            return match at(&given, dense_integers(operand))? {
+            return match at(given, dense_integers(operand))? {
                 Some(integers) => Ok(integers),
                 None => {
                     let (name, dtype) = (self.op().name, operand.dtype());
-                    wrong(&given, format!("the {what} of {name} must be integers, found {dtype}"))
+                    wrong(given, format!("the {what} of {name} must be integers, found {dtype}"))
                 }
             };
         }
         let (mut shape, mut positions) = (Vec::new(), Vec::new());
-        self.flatten(self.arg(parameter), 0, &mut shape, &mut positions, &given)?;
-        ArrayD::from_shape_vec(IxDyn(&shape), positions).or_else(|_| wrong(&given, "the nested lists differ in length"))
+        self.flatten(arg, 0, &mut shape, &mut positions, given)?;
+        ArrayD::from_shape_vec(IxDyn(&shape), positions).or_else(|_| wrong(given, "the nested lists differ in length"))
     }
 
     /// Appends the integers of nested lists. The first lists determine the shape.

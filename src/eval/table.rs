@@ -321,6 +321,14 @@ static SINGLE: &[(&str, Run)] = listed! {
     take_axis |call| taken(call);
     take_backward |call| taken_backward(call);
     take_axis_backward |call| taken_backward(call);
+    gather |call| {
+        let (lists, mode) = (call.lists("indices")?, mode_of(call));
+        call.done(call.seen("x")?.gather(lists.iter().map(|list| Take::at(list).mode(mode))))
+    };
+    gather_backward |call| {
+        let (upstream, lists, mode) = (call.whole("upstream")?, call.lists("indices")?, mode_of(call));
+        call.done(call.seen("x")?.gather_backward(upstream, lists.iter().map(|list| Take::at(list).mode(mode))))
+    };
     einsum |call| call.done(AnyOperand::einsum(call.call().word("spec"), &call.factors("tensors")?));
     einsum_backward |call| {
         let (operands, wrt) = (call.factors("tensors")?, call.count("wrt"));

@@ -101,18 +101,45 @@ pub(crate) fn stored_items<J: Position>(
     searched: usize,
     find: impl Fn(&[usize]) -> Option<usize> + Send + Sync,
 ) -> Allocated<Vec<(usize, usize)>> {
-    let scratch = || vec![0; lengths.len()];
+    let coords_of = |item: usize, coords: &mut [usize]| split(index_of(items[item], size, mode), lengths, coords);
+    let order = || position_order(items, size, mode);
+    search_items([items.len(), lengths.len()], searched, order, coords_of, find)
+}
+
+/// Returns each of `count` items at a stored position, by its index, with the entry that `find` returns for its
+/// coordinates. `positions` has the coordinates of all items on each axis.
+pub(crate) fn stored_points(
+    positions: &[Vec<usize>],
+    count: usize,
+    searched: usize,
+    find: impl Fn(&[usize]) -> Option<usize> + Send + Sync,
+) -> Allocated<Vec<(usize, usize)>> {
+    let coords_of = |item: usize, coords: &mut [usize]| {
+        coords.iter_mut().zip(positions).for_each(|(coord, own)| *coord = own[item]);
+    };
+    let order = || sort::row_major_order(positions, count);
+    search_items([count, positions.len()], searched, order, coords_of, find)
+}
+
+/// Searches `count` items of a rank. Many items are searched in the order of their positions, which `order` returns.
+fn search_items(
+    [count, rank]: [usize; 2],
+    searched: usize,
+    order: impl FnOnce() -> Allocated<Option<Vec<usize>>>,
+    coords_of: impl Fn(usize, &mut [usize]) + Send + Sync,
+    find: impl Fn(&[usize]) -> Option<usize> + Send + Sync,
+) -> Allocated<Vec<(usize, usize)>> {
+    let scratch = || vec![0; rank];
     let search = |coords: &mut Vec<usize>, item: usize| {
-        split(index_of(items[item], size, mode), lengths, coords);
+        coords_of(item, coords);
         find(coords).map(|entry| (item, entry))
     };
-    let many = items.len() >= MANY_ITEMS && searched >= MANY_ENTRIES;
-    let order = if many { position_order(items, size, mode)? } else { None };
-    let Some(order) = order else { return threads::filter_map_range(items.len(), scratch, search) };
-    let mut found = threads::filter_map_range(items.len(), scratch, |coords, rank| search(coords, order[rank]))?;
+    let order = if count >= MANY_ITEMS && searched >= MANY_ENTRIES { order()? } else { None };
+    let Some(order) = order else { return threads::filter_map_range(count, scratch, search) };
+    let mut found = threads::filter_map_range(count, scratch, |coords, rank| search(coords, order[rank]))?;
     drop(order);
     // The results are moved from the order of positions to the order of items.
-    let mut entries = alloc::copies(None, items.len())?;
+    let mut entries = alloc::copies(None, count)?;
     found.drain(..).for_each(|(item, entry)| entries[item] = Some(entry));
     found.extend(entries.into_iter().enumerate().filter_map(|(item, entry)| Some((item, entry?))));
     Ok(found)

@@ -45,6 +45,7 @@ pub(super) fn of_call(call: &Call, inputs: &[&Shape]) -> Result<Option<Shape>> {
         ShapeRule::Product => two().map(|(x, y)| product(call, x, y, operands.get(2).copied())).transpose()?,
         ShapeRule::Moved => first.map(|x| moves(call, x)).transpose()?.map(|moves| moves.shape().clone()),
         ShapeRule::Taken => first.map(|x| taken(call, x)).transpose()?.flatten(),
+        ShapeRule::Gathered => first.map(|x| gathered(call, x)).transpose()?.flatten(),
         ShapeRule::Outer => two().map(|(x, y)| [&x[..], &y[..]].concat().into()),
         ShapeRule::Kron => two().map(|(x, y)| ops::Pairs::Kron.shapes(x, y)).transpose()?.map(|(shape, _)| shape),
         ShapeRule::Tensordot => two().map(|(x, y)| tensordot(call, x, y)).transpose()?,
@@ -175,6 +176,21 @@ pub(crate) fn completed(call: &Call, from: &Shape) -> Option<Shape> {
 fn taken(call: &Call, x: &Shape) -> Result<Option<Shape>> {
     let Arg::Typed(positions) = call.named("indices") else { return Ok(None) };
     positions.taken_shape(x, call.integer("axis")).transpose()
+}
+
+/// Returns the shape of the elements at positions with one list of indices per axis.
+fn gathered(call: &Call, x: &Shape) -> Result<Option<Shape>> {
+    match call.named("indices") {
+        Arg::List(lists) if lists.len() != x.rank() => {
+            Err(Error::RankMismatch { what: "the positions", expected: x.rank(), found: lists.len() })
+        }
+        Arg::List(lists) => match lists.first() {
+            Some(Arg::Typed(positions)) => positions.taken_shape(&[x[0]].into(), None).transpose(),
+            Some(_) => Ok(None),
+            None => Ok(Some([].into())),
+        },
+        _ => Ok(None),
+    }
 }
 
 /// Returns the moves of a call, for an operand of these lengths.

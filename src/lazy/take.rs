@@ -8,11 +8,11 @@ use super::call::{Arg, Call, Typed, word_of_mode};
 use super::node::{StepImpl, downcast};
 use super::steps::{LazyStored, Steps, family, step_impl};
 use super::text::WRITTEN;
-use crate::base::error::Result;
+use crate::base::error::{Error, Result};
 use crate::base::index::Position;
 use crate::base::shape::Shape;
 use crate::element::Element;
-use crate::ops::{self, OpSpec, Request, Select, Take, op};
+use crate::ops::{self, OpSpec, PointwiseTake, Request, Select, Take, TakeMode, op};
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 
@@ -88,6 +88,32 @@ fn taken_back<X: Steps, J: Position>() -> StepImpl {
     })
 }
 
+/// Returns the descriptor of a call of `gather` on elements of these lengths.
+fn points<J: Position>(call: &Call, lengths: &[usize]) -> Result<PointwiseTake> {
+    let Arg::List(lists) = call.named("indices") else { return Err(Error::NoTensor) };
+    let lists = lists.iter().filter_map(|list| match list {
+        Arg::Typed(data) => data.as_any().downcast_ref::<TakenPositions<J>>(),
+        _ => None,
+    });
+    PointwiseTake::new(lengths, lists.map(|TakenPositions(take)| take))
+}
+
+/// Returns the implementation of `gather`.
+fn gathered<X: Steps, J: Position>() -> StepImpl {
+    step_impl!(X::Of<X::Elem>, |node, inputs| {
+        let x = downcast::<X>(&inputs[0]);
+        ops::select_with(x, &points::<J>(node.args(), x.lengths())?).map(X::reduced)
+    })
+}
+
+/// The implementation of the gradient of `gather`.
+fn gathered_back<X: Steps, J: Position>() -> StepImpl {
+    step_impl!(X::Of<X::Elem>, |node, inputs| {
+        let [x, g] = [0, 1].map(|at| downcast::<X>(&inputs[at]));
+        ops::select_with_backward(x, &points::<J>(node.args(), x.lengths())?, g).map(X::reduced)
+    })
+}
+
 fn is_take(op: &'static OpSpec) -> bool {
     op.is(&op::take) || op.is(&op::take_axis)
 }
@@ -109,6 +135,26 @@ impl<T: Element, X: Steps<Elem = T>> Lazy<X> {
         self.taken(&op::take_axis, positions.into(), Arg::Integer(axis as i128))
     }
 
+    /// Returns the step [`gather`](crate::gather()).
+    #[track_caller]
+    pub fn gather<J: Position + 'static>(
+        &self,
+        positions: impl IntoIterator<Item = impl Into<Take<'static, J>>>,
+    ) -> Lazy<X::Of<T>> {
+        let lists: Vec<Take<'static, J>> = positions.into_iter().map(Into::into).collect();
+        let mode = lists.first().map_or(TakeMode::Raise, |first| first.mode);
+        let has_text = lists.iter().all(|list| list.mode == mode);
+        let lists = lists.into_iter().map(|list| Arg::Typed(Arc::new(TakenPositions(list))));
+        let call = Call::of(&op::gather, [Arg::Input(0), Arg::List(lists.collect()), word_of_mode(mode)]);
+        let family = family!(X::Elem, [X: Steps, J: Position] |call, _| match call.op {
+            op if op.is(&op::gather) => Some(gathered::<X::Of<F>, J>()),
+            op if op.is(&op::gather_backward) => Some(gathered_back::<X::Of<F>, J>()),
+            _ => None,
+        });
+        let call = if has_text { call } else { call.without_text() };
+        Lazy::step(call, [&self.node], StepImpl { family, ..gathered::<X, J>() })
+    }
+
     #[track_caller]
     fn taken<J: Position>(&self, op: &'static OpSpec, take: Take<'static, J>, axis: Arg) -> Lazy<X::Of<T>> {
         let mode = word_of_mode(take.mode);
@@ -128,6 +174,17 @@ impl<P: Pattern, T: Element> LazyStored<P, T> {
     #[track_caller]
     pub fn take<J: Position + 'static>(&self, positions: impl Into<Take<'static, J>>) -> Lazy<Tensor<P, T>> {
         self.x.take(positions)
+    }
+
+    /// Returns the step [`gather`](crate::gather()).
+    ///
+    /// Elements that this tensor does not store are unstored in the result.
+    #[track_caller]
+    pub fn gather<J: Position + 'static>(
+        &self,
+        positions: impl IntoIterator<Item = impl Into<Take<'static, J>>>,
+    ) -> Lazy<Tensor<P, T>> {
+        self.x.gather(positions)
     }
 
     /// Returns the step [`take_axis`](crate::take_axis()).

@@ -102,6 +102,9 @@ macro_rules! operations {
             "Returns the slices at positions of one axis"
             select::take_axis [<'a, J: Position>] (positions: impl Into<Take<'a, J>>, axis: impl Position)
                 -> $Reduced<$Own, $elem> [];
+            "Returns the elements at positions, with one list of indices per axis"
+            select::gather [<'a, J: Position>] (positions: impl IntoIterator<Item = impl Into<Take<'a, J>>>)
+                -> $Reduced<$Own, $elem> [];
         }
 
         /// Returns whether each element is one of the test values: see [`isin()`](crate::isin()).

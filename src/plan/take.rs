@@ -9,7 +9,7 @@ use crate::base::threads;
 use crate::kernels::gather::marked;
 use crate::kernels::lanes::accumulate;
 use crate::kernels::sort::compare;
-use crate::kernels::take::{AlongAxis, TakeMode, TakeSize, TakenRun, stored_items};
+use crate::kernels::take::{AlongAxis, TakeMode, TakeSize, TakenRun, stored_items, stored_points};
 use crate::pattern::{AnyPattern, AxisCoords, by_slices, by_width, of_width, zero_offsets};
 use crate::plan::selection::{Selected, Sources};
 
@@ -61,8 +61,29 @@ pub(crate) fn flattened<J: Position>(
     target: &TakeResult<'_>,
 ) -> Result<Selected> {
     let (lengths, size) = (pattern.shape(), pattern.shape().wide_size());
-    let searched = pattern.lane_offsets().map_or(pattern.nnz(), |offsets| pattern.nnz() / offsets.len());
-    let stored = stored_items(items, lengths, size, mode, searched, |coords| pattern.find(coords))?;
+    let stored = stored_items(items, lengths, size, mode, searched(pattern), |coords| pattern.find(coords))?;
+    of_stored(pattern, stored, target)
+}
+
+/// Plans a take at positions with one coordinate per axis: for each of `count` items the entry at its position, if
+/// stored.
+pub(crate) fn pointwise(
+    pattern: &AnyPattern,
+    positions: &[Vec<usize>],
+    count: usize,
+    target: &TakeResult<'_>,
+) -> Result<Selected> {
+    let stored = stored_points(positions, count, searched(pattern), |coords| pattern.find(coords))?;
+    of_stored(pattern, stored, target)
+}
+
+/// Returns the number of entries among which an element is searched.
+fn searched(pattern: &AnyPattern) -> usize {
+    pattern.lane_offsets().map_or(pattern.nnz(), |offsets| pattern.nnz() / offsets.len())
+}
+
+/// Returns the plan for items at stored positions, each with its entry.
+fn of_stored(pattern: &AnyPattern, stored: Vec<(usize, usize)>, target: &TakeResult<'_>) -> Result<Selected> {
     let places = alloc::collect(stored.iter().map(|&(item, _)| item))?;
     let sources = alloc::collect(stored.into_iter().map(|(_, entry)| entry))?;
     let coords = coords_of(&places, target.shape, pattern.width_for(target.shape))?;

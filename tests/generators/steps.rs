@@ -181,6 +181,7 @@ macro_rules! of_floats {
             plain take_axis(vec![w.number as i64 - 1, 0], w.axis); plain take(vec![w.number as u32, 0, 1]);
             plain take_axis(Take::at(vec![w.number as i64 * 5, -9]).wrap(), w.axis);
             plain take(Take::at(vec![w.number as i32 * 7]).clip());
+            plain gather([vec![w.number as i64 - 1, 0], vec![-1, 0]]);
             either slice: x.slice(s![.., w.number as isize..]), lacuna::slice(x, s![.., w.number as isize..]);
             either slice_backwards: x.slice(s![..;-1, w.number as isize]), lacuna::slice(x, s![..;-1, w.number as isize]);
             either group_by: x.sum(Axes::by(w.axis, &labels(x.shape(), w))),

@@ -68,6 +68,17 @@ fn positions(length: usize, start: isize, end: Option<isize>, step: isize) -> Ve
     all.into_iter().step_by(step.unsigned_abs()).collect()
 }
 
+/// One position after the other, of which each list has the coordinate on an axis.
+pub fn gather(shape: &[usize], lists: &[Vec<isize>]) -> Move {
+    let count = lists.first().map_or(1, Vec::len);
+    let found = if lists.is_empty() { Vec::new() } else { vec![count] };
+    let source = |cell: &[usize]| {
+        let coord = |(list, &length): (&Vec<isize>, &usize)| absolute(list[cell[0]], length);
+        Some(lists.iter().zip(shape).map(coord).collect())
+    };
+    Move::new(found, source)
+}
+
 /// The slices of all axes.
 pub fn slice(shape: &[usize], slices: &[Slice]) -> Move {
     let mut lengths = shape.iter();

@@ -35,7 +35,7 @@ pub(super) fn take_dense<T: Element, J: Position>(x: ArrayViewD<'_, T>, request:
 /// Returns the elements taken from an array.
 ///
 /// The array is first copied in order, unless the copy has more elements than the result.
-fn gather<T: Element>(x: &ArrayViewD<'_, T>, slices: &AxisSlices) -> Allocated<Vec<T>> {
+pub(super) fn gather<T: Element>(x: &ArrayViewD<'_, T>, slices: &AxisSlices) -> Allocated<Vec<T>> {
     match x.as_slice() {
         Some(items) => slices.gather(items),
         None if x.len() <= slices.len() => slices.gather(&alloc::collect(x.iter().copied())?),

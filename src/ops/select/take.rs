@@ -88,7 +88,6 @@ use crate::plan::take::{ALONG_BYTES, FLATTENED_BYTES, TakeResult, along, flatten
 /// ```
 ///
 /// Definition: [`numpy.take`](https://numpy.org/doc/stable/reference/generated/numpy.take.html) without an axis.
-#[doc(alias = "gather")]
 #[doc(alias = "numpy.take")]
 #[doc(alias = "torch.take")]
 pub fn take<'a, X: Operand, J: Position>(x: &X, positions: impl Into<Take<'a, J>>) -> Result<X::Reduced<X::Elem>> {

@@ -1,0 +1,219 @@
+//! Elements at positions with one index list per axis, and their gradient by scatter-add.
+
+use ndarray::{ArrayD, ArrayViewD};
+
+use super::dense::gather as gather_slices;
+use super::indices::Take;
+use super::request::Request;
+use super::{Select, Selected, StepLimits, select_with, select_with_backward};
+use crate::base::alloc::Allocated;
+use crate::base::error::{Error, Result};
+use crate::base::index::Position;
+use crate::base::shape::Shape;
+use crate::base::threads;
+use crate::convert::{check_result, dense_array, dense_bytes};
+use crate::element::Element;
+use crate::kernels::take::{AxisSlices, scatter_add};
+use crate::ops::operand::Operand;
+use crate::pattern::AnyPattern;
+use crate::plan::take::{TakeResult, pointwise};
+
+/// Returns the elements at positions, with one list of indices per axis.
+///
+/// *y*<sub>k</sub> = *x*<sub>p(*i*<sub>k</sub>), p(*j*<sub>k</sub>), …</sub> for the lists *i*, *j*, …, with p as in
+/// [`take()`](crate::take()): a negative index counts from the end. [`take_axis`](crate::take_axis) instead selects all
+/// combinations of the indices of one axis with the other axes.
+///
+/// # Shapes
+///
+/// There is one list per axis of `x`. All lists have the same shape, and the result has this shape: lists of rank 1
+/// result in a vector. A list is an argument of [`Take`], with its options. For a tensor of rank 0, the result is the
+/// tensor. The result has the format, the index type and the element type of `x`. For an array, the result is an array.
+///
+/// # Implicit values
+///
+/// The result has the fill of `x`. The result stores a position exactly if `x` stores the selected element. A stored
+/// zero stays stored.
+///
+/// # NaN
+///
+/// Values are bitwise unchanged, including the payloads of NaNs.
+///
+/// # Gradient
+///
+/// [`grad::gather`](crate::grad::gather).
+///
+/// # Errors
+///
+/// - `RankMismatch`: the number of lists differs from the rank of `x`;
+/// - `ShapeMismatch`: the lists have different shapes;
+/// - `PositionOutOfRange`: an index is outside `-n..n` for an axis of length `n`; the error reports the first such index
+///   of the first such axis;
+/// - `TakeFromEmpty`: the lists are not empty, and an axis has length 0;
+/// - `AxisTooLong`: an axis of the lists does not fit in the index type of `x`;
+/// - `TooLarge`: the result needs more than the larger of 1 GiB and 16 times the bytes of the inputs. This happens only
+///   if a list is a broadcast view, or has very many rows of length zero.
+///
+/// # Complexity
+///
+/// For k positions of COO: O(k · (rank + log nnz)), or O(k · rank · log nnz) for adversarial entries. For CSR: O(k ·
+/// (rank + log columns)) plus the offsets. For arrays: O(k · rank).
+///
+/// # Examples
+///
+/// ```
+/// use lacuna::{CooTensor, gather};
+/// use lacuna::ndarray::arr1;
+///
+/// // . 2 .
+/// // 3 . 4
+/// let x = CooTensor::new([2, 3], vec![vec![0, 1, 1], vec![1, 0, 2]], vec![2.0, 3.0, 4.0], 0.0)?;
+///
+/// let y = gather(&x, [[0, 1, 0], [1, -1, 0]])?; // (0, 1), (1, 2) and (0, 0)
+/// assert_eq!(y.to_dense()?, arr1(&[2.0, 4.0, 0.0]).into_dyn());
+/// assert_eq!(y.to_dense()?, gather(&x.to_dense()?, [[0, 1, 0], [1, -1, 0]])?);
+/// assert_eq!(y.nnz(), 2);
+///
+/// let refused = gather(&x, [[0, 2], [0, 0]]).unwrap_err();
+/// assert_eq!(refused.to_string(), "indices[1] = 2 is out of range for 2 elements; use .wrap() or .clip()");
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// Definition: numpy's [integer array
+/// indexing](https://numpy.org/doc/stable/user/basics.indexing.html#integer-array-indexing), without broadcasting.
+#[doc(alias = "index")]
+#[doc(alias = "getitem")]
+#[doc(alias = "gather_nd")]
+#[doc(alias = "vindex")]
+pub fn gather<'a, X: Operand, J: Position>(
+    x: &X,
+    positions: impl IntoIterator<Item = impl Into<Take<'a, J>>>,
+) -> Result<X::Reduced<X::Elem>> {
+    select_with(x, &PointwiseTake::new(x.lengths(), positions)?)
+}
+
+/// Returns the gradient of [`gather`], added up at the positions that were selected.
+///
+/// *dx*<sub>p</sub> = Σ<sub>k: position k is p</sub> *dy*<sub>k</sub>
+///
+/// The terms are added from left to right, in the row-major order of the lists and in the type of the upstream
+/// gradient. A received zero is `+0.0`. The gradient depends only on the pattern of `x`, not on its values.
+///
+/// # Shapes
+///
+/// `upstream` has exactly the shape of the lists. The result has the shape of `x`.
+///
+/// # Implicit values
+///
+/// For a sparse `x`, the result has the pattern of `x` (shared) and a fill of 0. An entry that was not selected
+/// receives 0. Gradients for unstored positions of `x` are dropped.
+///
+/// # NaN
+///
+/// A single gradient is passed on bitwise unchanged. A sum that is NaN is the canonical NaN.
+///
+/// # Gradient
+///
+/// [Lazy graphs](crate::documents::gradients#gradients-of-a-graph) compute second gradients of most operations.
+///
+/// # Errors
+///
+/// - the errors of [`gather`];
+/// - `ShapeMismatch`: `upstream` does not have the shape of the forward result;
+/// - `SumOverflow`: a partial sum of integers does not fit the element type.
+///
+/// # Complexity
+///
+/// The cost of [`gather`], one lookup in `upstream` per position, and O(nnz) for the result (arrays: O(elements)).
+///
+/// # Examples
+///
+/// ```
+/// use lacuna::{CooTensor, grad};
+/// use lacuna::ndarray::{arr1, arr2};
+///
+/// let x = CooTensor::new([2, 3], vec![vec![0, 1, 1], vec![1, 0, 2]], vec![2.0, 3.0, 4.0], 0.0)?;
+/// let upstream = arr1(&[0.5, 10.0, 0.25]);
+/// let dx = grad::gather(&x, &upstream, [[0, 0, 0], [1, 0, 1]])?;
+/// assert_eq!(dx.values(), [0.75, 0.0, 0.0]); // 10.0 belongs to an unstored position
+/// assert!(dx.shares_pattern_with(&x));
+///
+/// let dense = grad::gather(&x.to_dense()?, &upstream, [[0, 0, 0], [1, 0, 1]])?;
+/// assert_eq!(dense, arr2(&[[10.0, 0.75, 0.0], [0.0, 0.0, 0.0]]).into_dyn());
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+#[doc(alias = "scatter_add")]
+#[doc(alias = "vjp")]
+pub fn gather_backward<'a, X: Operand, J: Position, U: Operand>(
+    x: &X,
+    upstream: &U,
+    positions: impl IntoIterator<Item = impl Into<Take<'a, J>>>,
+) -> Result<X::Reduced<U::Elem>> {
+    select_with_backward(x, &PointwiseTake::new(x.lengths(), positions)?, upstream)
+}
+
+/// The descriptor of `gather`: the shape of the lists, and the positions on each axis, which exist.
+pub(crate) struct PointwiseTake {
+    shape: Shape,
+    positions: Vec<Vec<usize>>,
+}
+
+impl PointwiseTake {
+    pub(crate) fn new<'a, J: Position>(
+        x: &[usize],
+        positions: impl IntoIterator<Item = impl Into<Take<'a, J>>>,
+    ) -> Result<Self> {
+        let lists: Vec<Take<'a, J>> = positions.into_iter().map(Into::into).collect();
+        if lists.len() != x.len() {
+            return Err(Error::RankMismatch { what: "the positions", expected: x.len(), found: lists.len() });
+        }
+        let shape = lists.first().map_or_else(|| Shape::from([]), |first| first.shape().clone());
+        let on_axis = |(list, &length): (Take<'a, J>, &usize)| {
+            if *list.shape() != shape {
+                let (expected, found) = (shape.clone(), list.shape().clone());
+                return Err(Error::ShapeMismatch { what: "the positions of each axis", expected, found });
+            }
+            Request::new(&[length], list, None)?.positions(length, 0)
+        };
+        let positions = lists.into_iter().zip(x).map(on_axis).collect::<Result<_>>()?;
+        Ok(PointwiseTake { shape, positions })
+    }
+
+    /// Returns the number of positions, which is 1 without axes.
+    fn count(&self) -> usize {
+        self.positions.first().map_or(1, Vec::len)
+    }
+
+    /// Returns the sources of the elements in the result for an array of shape `x`.
+    fn slices(&self, x: &Shape) -> Allocated<AxisSlices> {
+        let flat = |_: &mut (), item: usize| {
+            Some(self.positions.iter().zip(x.iter()).fold(0, |flat, (own, length)| flat * length + own[item]))
+        };
+        let positions = threads::filter_map_range(self.count(), || (), flat)?;
+        Ok(AxisSlices { outer: 1, length: x.iter().product(), inner: 1, positions })
+    }
+}
+
+impl Select for PointwiseTake {
+    fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    fn held_bytes(&self) -> usize {
+        self.positions.iter().map(|own| size_of_val(&own[..])).sum()
+    }
+
+    fn plan(&self, x: &AnyPattern, StepLimits { value_bytes, limit }: StepLimits) -> Result<Selected> {
+        let target = TakeResult { shape: &self.shape, indices: &self.shape, value_bytes, limit };
+        pointwise(x, &self.positions, self.count(), &target)
+    }
+
+    fn dense<T: Element>(&self, x: ArrayViewD<'_, T>) -> Result<ArrayD<T>> {
+        check_result::<T>(&self.shape, dense_bytes(&x).saturating_add(self.held_bytes()))?;
+        Ok(dense_array(&self.shape, gather_slices(&x, &self.slices(&Shape::from(x.shape()))?)?))
+    }
+
+    fn dense_sums<G: Element>(&self, x: &Shape, gradients: &[G]) -> Result<std::result::Result<Vec<G>, usize>> {
+        Ok(scatter_add(x.iter().product(), self.slices(x)?.sources().zip(gradients.iter().copied()))?)
+    }
+}
