@@ -518,6 +518,74 @@ fn expressions_have_their_values_in_ranges() {
     assert!(refused.is_empty(), "{refused:?}");
 }
 
+/// Operands, and ends of texts with indices and methods, of which many have no value.
+const OPERANDS: [&str; 12] = ["x", "m", "v", "i", "b", "cube", "row", "g", "w", "e", "o", "stored(m)"];
+const ENDS: [&str; 24] = [
+    "[..., 0]",
+    "[:, None]",
+    "[None, ..., [0]]",
+    "[[0, 2]]",
+    "[:, [1, -1]]",
+    "[..., [[0, 1]], :]",
+    "[v > 0]",
+    "[:, v > 0]",
+    "[..., row > 0]",
+    "[[true, false, true, true]]",
+    "[[0, 1], [2, 1]]",
+    "[[0, 1], 1, [2, -1]]",
+    "[1, [0, 1]]",
+    "[[]]",
+    "[..., ::-1]",
+    ".sum(axis=0)",
+    ".abs()",
+    ".reshape([-1])",
+    ".reshape([-1, 2])",
+    ".reshape([2, -1])",
+    ".stored().sum(axis=-1)",
+    ".transpose()",
+    ".gather([[0, -1], [1, 0]])",
+    ".isnan()",
+];
+
+/// A text of operands with some ends, and of statements.
+fn indexed(numbers: &mut impl FnMut(usize) -> usize) -> String {
+    let one = |numbers: &mut dyn FnMut(usize) -> usize| {
+        let ends: String = (0..numbers(4)).map(|_| ENDS[numbers(ENDS.len())]).collect();
+        format!("{}{ends}", OPERANDS[numbers(OPERANDS.len())])
+    };
+    let (left, right) = (one(numbers), one(numbers));
+    match numbers(5) {
+        0 => format!("{left} * {right}"),
+        1 => format!("z = {left}; z + z{}", ENDS[numbers(ENDS.len())]),
+        2 => format!("k = {right} > 0;\nz = {left};\nz[k]"),
+        3 => format!("grad({left}, m, 1)"),
+        _ => left,
+    }
+}
+
+/// An index that is checked by types and shapes is not refused where it has a value, which is the same in ranges.
+#[test]
+fn random_indices_and_methods_have_their_values_in_ranges() {
+    let (mut state, mut found) = (7_u64, 0);
+    let mut numbers = |count: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize % count
+    };
+    for case in 0..if one_of(4) == 1 { 20_000 } else { 1500 } {
+        let (text, format) = (indexed(&mut numbers), [Format::Coo, Format::Csr][case % 2]);
+        let Ok(expression) = Expression::parse(&text) else { continue };
+        let has_value = expected(&text, format).is_ok();
+        let _ = expression.explain(|name| bound(name, format));
+        if has_value {
+            let checked = expression.check(|name| bound(name, format));
+            assert!(checked.is_ok(), "{text}: {checked:?}");
+            is_whole(&text, format);
+            found += 1;
+        }
+    }
+    assert!(found > 300, "{found} texts have values");
+}
+
 /// Axes given by position are those given by name. A move of a scalar was merged with the next move as if it had no
 /// axes, and an engine panicked.
 #[test]
