@@ -2,7 +2,7 @@
 //!
 //! An expression such as `nanmedian(stored(x * 2 + 1), axis=1)` is [parsed](Expression::parse) once. Then the
 //! expression is [evaluated](Expression::evaluate) on the tensors to which its names are bound. The functions are the
-//! operations of the library, with their Rust names ([`functions`]). `docs/cli.md` has the grammar.
+//! operations of the library, with their Rust names ([`functions`]). `docs/expressions.md` has the grammar.
 //!
 //! Parsing has a depth limit, and evaluation does not recurse. An expression is a list of nodes, and each node comes
 //! after its inputs.
