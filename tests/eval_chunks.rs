@@ -518,6 +518,26 @@ fn expressions_have_their_values_in_ranges() {
     assert!(refused.is_empty(), "{refused:?}");
 }
 
+/// One position of a broadcast sum has rank 0, which the union of both patterns did not expect.
+#[test]
+fn one_position_of_broadcast_operands_is_computed() {
+    for format in [Format::Coo, Format::Csr] {
+        for row in ["y[0]", "y[:, 0]", "take(y, [0, 1, 2])", "select(y, y > 1)[2]"] {
+            for scalar in ["sum(m[0, 1:3])", "w[0, 0]", "w[0, 1]", "o * 0"] {
+                for operator in ["+", "-", "*", "<"] {
+                    let text = format!("(({scalar}) {operator} {row})");
+                    for index in ["0", "1", "2"] {
+                        let found = expected(&format!("{text}[{index}]"), format)
+                            .unwrap_or_else(|error| panic!("{text}: {error}"));
+                        let whole = expected(&format!("take({text}, {index})"), format).unwrap();
+                        assert!(is_same(&found, &whole), "{text}[{index}]: {found:?} is not {whole:?}");
+                    }
+                }
+            }
+        }
+    }
+}
+
 /// Operands, and ends of texts with indices and methods, of which many have no value.
 const OPERANDS: [&str; 12] = ["x", "m", "v", "i", "b", "cube", "row", "g", "w", "e", "o", "stored(m)"];
 const ENDS: [&str; 24] = [

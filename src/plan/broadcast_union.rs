@@ -174,7 +174,7 @@ impl<'a> BroadcastUnion<'a> {
 impl<I: Index> UnionOperands<'_, I> {
     /// Calls `visit` with the leading coordinates and the entries of each lane with entries.
     fn lanes(&self, mut visit: impl FnMut(&[usize], &Lane<'_, I>) -> Result<()>) -> Result<()> {
-        let last = self.result.shape.rank() - 1;
+        let last = self.result.shape.lane_axes().len();
         let mut coords = vec![0; last];
         let mut frames = vec![Frame { rest: [0, 1].map(|side| 0..self.sides[side].count), from: 0 }];
         while let (axis, Some(frame)) = (frames.len().wrapping_sub(1), frames.last_mut()) {
@@ -403,7 +403,8 @@ impl<I: Index> Leading<I> {
         match self {
             Leading::Coords(mut axes) => {
                 let count = columns.len();
-                axes.push(columns);
+                // A position of rank 0 does not have a column.
+                axes.extend((shape.rank() > 0).then_some(columns));
                 result.of.of_coords(shape, count, axes.into_iter().map(AxisCoords::from).collect(), limit)
             }
             Leading::Ends(mut ends) => {
