@@ -2,7 +2,14 @@
 //!
 //! Only this module and `lanes` use libm; `docs/decisions/0012-functions.md` explains the choice and its accuracy.
 
-pub(crate) use libm::{acos, asin, atan, cbrt, cos, cosh, exp, hypot, log as ln, log2, log10, sin, sinh, tan, tanh};
+pub(crate) use libm::{
+    acos, asin, asinh, atan, atanh, cbrt, cos, cosh, exp, hypot, log as ln, log2, log10, sin, sinh, tan, tanh,
+};
+
+/// Returns the inverse hyperbolic cosine. libm returns numbers for some large negative `x`.
+pub(crate) fn acosh(x: f64) -> f64 {
+    if x < 1.0 { f64::NAN } else { libm::acosh(x) }
+}
 
 /// Returns `x` to the power of `y`; a square is rounded once.
 pub(crate) fn pow(x: f64, y: f64) -> f64 {

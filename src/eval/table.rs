@@ -56,7 +56,8 @@ pub fn functions() -> impl Iterator<Item = &'static str> {
 }
 
 /// Names of functions in numpy, scipy or PyTorch, each with the equivalent function of expressions.
-const NUMPY_NAMES: &str = "absolute=abs amax=max amin=min arccos=acos arcsin=asin arctan=atan argwhere=nonzero \
+const NUMPY_NAMES: &str = "absolute=abs amax=max amin=min arccos=acos arccosh=acosh arcsin=asin arcsinh=asinh \
+    arctan=atan arctanh=atanh argwhere=nonzero \
     astype=cast bitwise_and=bit_and bitwise_or=bit_or bitwise_xor=bit_xor cat=concat clip=clamp concatenate=concat \
     conjugate=conj dot=matmul divide=div expm1=exp_m1 fabs=abs fix=trunc fmod=rem \
     getnnz=count_nonzero hstack=concat identity=eye index_select=take log=ln log1p=ln_1p \

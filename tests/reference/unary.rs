@@ -103,6 +103,10 @@ pub fn function(name: &str, x: f64) -> f64 {
         "sinh" => libm::sinh(x),
         "cosh" => libm::cosh(x),
         "tanh" => libm::tanh(x),
+        "asinh" => libm::asinh(x),
+        "acosh" if x < 1.0 => f64::NAN,
+        "acosh" => libm::acosh(x),
+        "atanh" => libm::atanh(x),
         "round" => rounded(x),
         "floor" => libm::floor(x),
         "ceil" => libm::ceil(x),
@@ -165,6 +169,9 @@ pub fn slope(name: &str, x: f64) -> f64 {
         "sinh" => libm::cosh(x),
         "cosh" => libm::sinh(x),
         "tanh" => (1.0 / libm::cosh(x)) * (1.0 / libm::cosh(x)),
+        "asinh" => 1.0 / libm::hypot(x, 1.0),
+        "acosh" => 1.0 / (libm::sqrt(x - 1.0) * libm::sqrt(x + 1.0)),
+        "atanh" => 1.0 / ((1.0 - x) * (1.0 + x)),
         _ => panic!("no slope of {name}"),
     }
 }

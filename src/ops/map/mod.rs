@@ -16,7 +16,7 @@ pub use self::isin::{Isin, IsinKind, isin, isin_into};
 pub use self::numbers::{abs, clamp, conj, imag, neg, not, real, sign};
 pub use self::powers::{cbrt, exp, exp_m1, ln, ln_1p, log2, log10, powf, powi, recip, sqrt, square};
 pub use self::rounding::*;
-pub use self::trigonometric::{acos, asin, atan, cos, cosh, sin, sinh, tan, tanh};
+pub use self::trigonometric::{acos, acosh, asin, asinh, atan, atanh, cos, cosh, sin, sinh, tan, tanh};
 // Inside the crate, a gradient is called `NAME_backward`.
 pub(crate) use self::{numbers::*, powers::*, trigonometric::*};
 

@@ -513,6 +513,177 @@ pub fn tanh_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
     chain_rule(x, &|x| square_of(1.0 / math::cosh(x)), upstream)
 }
 
+/// Returns the inverse hyperbolic sine of each element.
+///
+/// *y*<sub>i</sub> = arsinh *x*<sub>i</sub>
+///
+/// The result is within 2 units in the last place.
+///
+/// # NaN
+///
+/// NaN yields NaN; the infinities yield themselves.
+///
+#[doc = page!(float)]
+/// ```
+/// use lacuna::{CooTensor, asinh};
+/// use ndarray::arr1;
+///
+/// let x = CooTensor::new([3], vec![vec![0, 2]], vec![0.25, 0.5], 0.0)?;
+/// assert_eq!(asinh(&x)?.to_dense()?, asinh(&x.to_dense()?)?);
+/// assert_eq!(asinh(&arr1(&[-0.0, f64::INFINITY]))?, arr1(&[-0.0, f64::INFINITY]));
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+#[doc(alias = "arcsinh")]
+pub fn asinh<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
+    apply(x, &FunctionMap(&math::asinh))
+}
+
+/// Returns the gradient of [`asinh`](crate::asinh()): the upstream gradient times the derivative.
+///
+/// *dx*<sub>i</sub> = *dy*<sub>i</sub> · 1 / √(1 + *x*<sub>i</sub>²)
+///
+#[doc = page!(gradient)]
+/// ```
+/// use lacuna::{CooTensor, grad, asinh};
+/// use ndarray::{arr0, arr1};
+///
+/// let x = CooTensor::new([3], vec![vec![0, 2]], vec![0.25, 0.5], 0.0)?;
+/// let upstream = arr1(&[2.0, 1.0, -1.0]);
+/// let dx = grad::asinh(&x, &upstream)?;
+/// assert!(dx.shares_pattern_with(&x));
+///
+/// // The dense gradient is the same at every stored position.
+/// let dense = grad::asinh(&x.to_dense()?, &upstream)?;
+/// assert!(dx.iter().all(|(at, gradient)| dense[&*at] == gradient));
+///
+/// // Twice the derivative of the function.
+/// let f = |at: f64| asinh(&arr0(at)).map(ndarray::Array0::into_scalar);
+/// let derivative = (f(0.25 + 1e-6)? - f(0.25 - 1e-6)?) / 2e-6;
+/// assert!((dx.values()[0] - 2.0 * derivative).abs() < 1e-6);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+#[doc(alias = "vjp")]
+pub fn asinh_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
+    x: &X,
+    upstream: &U,
+) -> Result<X::Mapped<U::Elem>> {
+    chain_rule(x, &|x| 1.0 / math::hypot(x, 1.0), upstream)
+}
+
+/// Returns the inverse hyperbolic cosine of each element.
+///
+/// *y*<sub>i</sub> = arcosh *x*<sub>i</sub>, which is at least 0
+///
+/// The result is within 2 units in the last place.
+///
+/// # NaN
+///
+/// NaN and numbers below 1 yield NaN, also the fill 0; infinity yields infinity.
+///
+#[doc = page!(float)]
+/// ```
+/// use lacuna::{CooTensor, acosh};
+/// use ndarray::arr1;
+///
+/// let x = CooTensor::new([3], vec![vec![0, 2]], vec![1.25, 1.5], 1.0)?;
+/// assert_eq!(acosh(&x)?.to_dense()?, acosh(&x.to_dense()?)?);
+/// assert_eq!(acosh(&arr1(&[1.0, f64::INFINITY]))?, arr1(&[0.0, f64::INFINITY]));
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+#[doc(alias = "arccosh")]
+pub fn acosh<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
+    apply(x, &FunctionMap(&math::acosh))
+}
+
+/// Returns the gradient of [`acosh`](crate::acosh()): the upstream gradient times the derivative.
+///
+/// *dx*<sub>i</sub> = *dy*<sub>i</sub> · 1 / (√(*x*<sub>i</sub> − 1) √(*x*<sub>i</sub> + 1))
+///
+#[doc = page!(gradient)]
+/// ```
+/// use lacuna::{CooTensor, grad, acosh};
+/// use ndarray::{arr0, arr1};
+///
+/// let x = CooTensor::new([3], vec![vec![0, 2]], vec![1.25, 1.5], 1.0)?;
+/// let upstream = arr1(&[2.0, 1.0, -1.0]);
+/// let dx = grad::acosh(&x, &upstream)?;
+/// assert!(dx.shares_pattern_with(&x));
+///
+/// // The dense gradient is the same at every stored position.
+/// let dense = grad::acosh(&x.to_dense()?, &upstream)?;
+/// assert!(dx.iter().all(|(at, gradient)| dense[&*at] == gradient));
+///
+/// // Twice the derivative of the function.
+/// let f = |at: f64| acosh(&arr0(at)).map(ndarray::Array0::into_scalar);
+/// let derivative = (f(1.25 + 1e-6)? - f(1.25 - 1e-6)?) / 2e-6;
+/// assert!((dx.values()[0] - 2.0 * derivative).abs() < 1e-6);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+#[doc(alias = "vjp")]
+pub fn acosh_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
+    x: &X,
+    upstream: &U,
+) -> Result<X::Mapped<U::Elem>> {
+    chain_rule(x, &|x| 1.0 / ((x - 1.0).sqrt() * (x + 1.0).sqrt()), upstream)
+}
+
+/// Returns the inverse hyperbolic tangent of each element.
+///
+/// *y*<sub>i</sub> = artanh *x*<sub>i</sub>
+///
+/// The result is within 2 units in the last place.
+///
+/// # NaN
+///
+/// NaN and numbers outside of −1 to 1 yield NaN; ±1 yields an infinity of the same sign.
+///
+#[doc = page!(float)]
+/// ```
+/// use lacuna::{CooTensor, atanh};
+/// use ndarray::arr1;
+///
+/// let x = CooTensor::new([3], vec![vec![0, 2]], vec![0.25, 0.5], 0.0)?;
+/// assert_eq!(atanh(&x)?.to_dense()?, atanh(&x.to_dense()?)?);
+/// assert_eq!(atanh(&arr1(&[-0.0, 1.0]))?, arr1(&[-0.0, f64::INFINITY]));
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+#[doc(alias = "arctanh")]
+pub fn atanh<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
+    apply(x, &FunctionMap(&math::atanh))
+}
+
+/// Returns the gradient of [`atanh`](crate::atanh()): the upstream gradient times the derivative.
+///
+/// *dx*<sub>i</sub> = *dy*<sub>i</sub> · 1 / ((1 − *x*<sub>i</sub>) (1 + *x*<sub>i</sub>))
+///
+#[doc = page!(gradient)]
+/// ```
+/// use lacuna::{CooTensor, grad, atanh};
+/// use ndarray::{arr0, arr1};
+///
+/// let x = CooTensor::new([3], vec![vec![0, 2]], vec![0.25, 0.5], 0.0)?;
+/// let upstream = arr1(&[2.0, 1.0, -1.0]);
+/// let dx = grad::atanh(&x, &upstream)?;
+/// assert!(dx.shares_pattern_with(&x));
+///
+/// // The dense gradient is the same at every stored position.
+/// let dense = grad::atanh(&x.to_dense()?, &upstream)?;
+/// assert!(dx.iter().all(|(at, gradient)| dense[&*at] == gradient));
+///
+/// // Twice the derivative of the function.
+/// let f = |at: f64| atanh(&arr0(at)).map(ndarray::Array0::into_scalar);
+/// let derivative = (f(0.25 + 1e-6)? - f(0.25 - 1e-6)?) / 2e-6;
+/// assert!((dx.values()[0] - 2.0 * derivative).abs() < 1e-6);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+#[doc(alias = "vjp")]
+pub fn atanh_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
+    x: &X,
+    upstream: &U,
+) -> Result<X::Mapped<U::Elem>> {
+    chain_rule(x, &|x| 1.0 / ((1.0 - x) * (1.0 + x)), upstream)
+}
+
 fn square_of(x: f64) -> f64 {
     x * x
 }

@@ -122,6 +122,15 @@ macro_rules! __functions {
                 /// Returns the hyperbolic tangent of each element
                 tanh [Float -> Same] (Float) tensors
                     [tanh_backward: Formula, |x, g| g.mul_nonzero(&(x.tanh().square() * -1.0 + 1.0))];
+                /// Returns the inverse hyperbolic sine of each element
+                asinh [Float -> Same] (Float) tensors
+                    [asinh_backward: Formula, |x, g| g.mul_nonzero(&(x.square() + 1.0).sqrt().recip())];
+                /// Returns the inverse hyperbolic cosine of each element
+                acosh [Float -> Same] (Float) tensors
+                    [acosh_backward: Formula, |x, g| g.mul_nonzero(&x.acosh().sinh().recip())];
+                /// Returns the inverse hyperbolic tangent of each element
+                atanh [Float -> Same] (Float) tensors
+                    [atanh_backward: Formula, |x, g| g.mul_nonzero(&(x.square() * -1.0 + 1.0).recip())];
                 /// Returns the reciprocal of each element
                 recip [Float -> Same] (Float) tensors
                     [recip_backward: Formula, |x, g| g.mul_nonzero(&(x.square() * -1.0).recip())];
