@@ -555,6 +555,7 @@ mod operations {
             fail("topk_index", &|| x.stored().topk_index(3, 1).map(drop));
             fail("topk_backward", &|| grad::topk(x, &x.topk(3, 1)?, 3, 1).map(drop));
             fail("argsort", &|| x.stored().argsort(1).map(drop));
+            fail("diff", &|| x.diff(1, 1).map(drop));
             fail("unique", &|| x.unique().map(drop));
             fail("group_by", &|| x.sum(Axes::by(1, &labels)).map(drop));
             fail("group_by, quantile", &|| x.quantile(0.3, Axes::by(1, &labels)).map(drop));

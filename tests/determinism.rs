@@ -185,6 +185,7 @@ fn grouped(x: &CooTensor<f64>) -> Vec<Bits> {
         bits(&stored.nanmedian(Axes::by(1, &labels).and(2)).unwrap()),
         bits(&x.topk(2, 2).unwrap()),
         bits(&csr.stored().topk(3, 0).unwrap()),
+        bits(&x.diff(1, 1).unwrap()),
     ]
 }
 

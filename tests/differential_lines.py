@@ -554,6 +554,22 @@ def on_masks(maker, name):
     return case, expected
 
 
+@line("diff")
+def diff(maker, name):
+    dtype = str(maker.rng.choice(["f8", "f4", "i8"]))
+    case, dense, *_ = maker.of_shape(dtype, maker.shape(1))
+    axis, n = maker.below(dense.ndim), maker.below(4)
+    expected = dense
+    for _ in range(n if dense.shape[axis] else 0):
+        with np.errstate(all="ignore"):
+            expected = np.diff(expected if dtype != "i8" else expected.astype(object), axis=axis)
+        if dtype == "i8":
+            expected = maker.fitting(expected, dtype)
+            if expected is None:
+                break
+    return asked(f"diff(x, {n}, axis={axis})", {"x": case}, expected)
+
+
 @line("softmax", "log_softmax")
 def softmax(maker, name):
     dtype = str(maker.rng.choice(["f8", "f4"]))

@@ -9,6 +9,7 @@ mod support;
 mod generators;
 mod reference;
 
+mod along;
 mod any;
 mod architecture;
 mod batched;

@@ -30,6 +30,8 @@ fn arguments(name: &str) -> &'static str {
         "powi" | "powf" => "x, 2",
         "quantile" | "nanquantile" => "x, 0.5",
         "topk" | "topk_index" => "x, 1",
+        // A difference of unsigned integers overflows, unless they are equal.
+        "diff" => "x * 0",
         "take" | "isin" => "x, [1]",
         "take_axis" => "x, [1], 0",
         "gather" => "x, [[1], [0]]",
@@ -200,7 +202,7 @@ fn of_tensors(steps: &mut BTreeMap<String, Step>, constant: &CooTensor<f64>) {
     let along = [chain.flip(1), chain.pad([(0, 0), (1, 1)]), chain.min(1), chain.std(1), chain.nanstd(1)];
     with_gradients(steps, chain, &along);
     let stored = chain.stored();
-    with_gradients(steps, chain, &[stored.softmax(1), stored.log_softmax(1)]);
+    with_gradients(steps, chain, &[stored.softmax(1), stored.log_softmax(1), chain.diff(1, 1)]);
     of_other_types! {steps, stored: argsort(1); topk_index(1, 1);}
     with_gradient(steps, chain, &chain.reshape([20]));
     with_gradient(steps, chain, &chain.select(|value| value > 0.5));
@@ -255,7 +257,7 @@ fn steps() -> BTreeMap<String, Step> {
     with_gradients(of_array, chain, &of_both(chain, &array.sin()));
     let bools = &chain.isnan().not();
     of_any!(of_array, chain, bools);
-    with_gradients(of_array, chain, &[chain.softmax(1), chain.log_softmax(1)]);
+    with_gradients(of_array, chain, &[chain.softmax(1), chain.log_softmax(1), chain.diff(1, 1)]);
     known(of_array, &chain.matmul(&chain.transpose()));
     of_arrays.keys().for_each(|name: &String| steps.entry(name.clone()).or_default().is_of_arrays = true);
     steps
@@ -400,6 +402,7 @@ fn steps_of_entries() -> BTreeMap<String, Step> {
     let (stored, steps) = (&x.stored(), &mut own);
     of_other_types! {steps, stored:
         powi(2); powf(0.5); clamp(0.0, 1.0); topk(1, 1); topk_index(1, 1); argsort(1); softmax(1); log_softmax(1); take([1]);
+        diff(1, 1);
         take_axis([1], 1); gather([[1], [0]]); unique(); mask(&x.pattern()); without(&x.pattern()); scale(1, &x.sum(0));
         matmul(&x.transpose());
     }

@@ -310,6 +310,51 @@ impl<'a> AnyOperand<'a> {
 }
 
 on_operands! {
+    /// Returns the differences of neighbours along an axis: see [`diff`](crate::diff()).
+    ///
+    /// # Errors
+    ///
+    /// - the errors of [`diff`](crate::diff());
+    /// - `NoOperation`: the elements are `bool`.
+    pub fn diff(&self, n: usize, axis: impl Position) -> Result<AnyTensor> {
+        let axis = normalize_axis(axis.to_i128(), self.rank())?;
+        let whole = chosen(self, &moved::unmoved(&self.shape()))?;
+        (0..n.min(self.shape()[axis])).try_fold(whole, |found, _| {
+            let [upper, lower] = halves(AnyOperand::from(&found), axis)?;
+            let [upper, lower] = [&upper, &lower].map(|half| like(self, half));
+            upper.sub(lower).map_err(ops::in_diff)
+        })
+    }
+
+    /// Returns the gradient of `diff`: see [`grad::diff`](crate::grad::diff).
+    ///
+    /// # Errors
+    ///
+    /// - the errors of [`grad::diff`](crate::grad::diff);
+    /// - `NotRepresentable`: the elements of the upstream gradient are not floats.
+    pub fn diff_backward<'u>(
+        &self,
+        upstream: impl Into<AnyOperand<'u>>,
+        n: usize,
+        axis: impl Position,
+    ) -> Result<AnyTensor> {
+        let zeros = zeros(self)?;
+        on_upstream!([OwnFloat] upstream, g => self.found(ops::diff_backward(&zeros, g, n, axis)))
+    }
+}
+
+/// Returns the operand without its first position of an axis, and without the last one.
+fn halves(x: AnyOperand<'_>, axis: usize) -> Result<[AnyValue; 2]> {
+    let [upper, lower] = moved::halves(&x.shape(), axis).map(|moves| chosen(x, &moves));
+    Ok([upper?, lower?])
+}
+
+/// Returns a result as an operand that counts the same positions as `x`.
+fn like<'a>(x: AnyOperand<'_>, found: &'a AnyValue) -> AnyOperand<'a> {
+    if x.is_stored() { AnyOperand::from(found).stored() } else { found.into() }
+}
+
+on_operands! {
     /// Returns one of two elements, by a condition of type `bool`: see [`where_`](crate::where_()).
     ///
     /// # Errors

@@ -199,6 +199,7 @@ impl<'a> Lowering<'a> {
                 // An invalid argument causes an error when the step runs.
                 _ => self.step(op, &places, at),
             },
+            op if op.is(&op::diff) => self.diff(&places, at),
             op if op.is(&op::block) => self.block(places[0][0], at),
             op => self.step(op, &places, at),
         }
@@ -215,6 +216,29 @@ impl<'a> Lowering<'a> {
             joined.push(self.joined(row, -1, at));
         }
         Ok(self.joined(&Low::List(joined.into()), -2, at))
+    }
+
+    /// Returns the step of a difference. `prepend` and `append` are first joined with the operand.
+    fn diff(&mut self, places: &[&[Id]], at: &Range<usize>) -> Found<Low> {
+        let [x, n, axis, prepend, append] = *places else { return self.step(&op::diff, places, at) };
+        let (own, all) = (x[0], [prepend, x, append].concat());
+        let whole = self.found[own].clone();
+        if all.len() > 1 {
+            let axis = axis.first().map_or(Ok(-1), |&axis| self.end(axis))?;
+            let tensor = |&id: &Id| match self.found[id].step() {
+                Some(step) => Ok(Low::Step(Arc::clone(step))),
+                None => wrong(&self.nodes[id].at, format!("expected a tensor, found {}", self.found[id].kind())),
+            };
+            let parts = all.iter().map(tensor).collect::<Found<_>>()?;
+            let joined = self.joined(&Low::List(parts), axis, at);
+            self.found[own] = match (&whole, joined.step()) {
+                (Low::Stored(_), Some(joined)) => Low::Stored(Arc::clone(joined)),
+                _ => joined,
+            };
+        }
+        let found = self.step(&op::diff, &[x, n, axis, &[], &[]], at);
+        self.found[own] = whole;
+        found
     }
 
     fn joined(&mut self, tensors: &Low, axis: i128, at: &Range<usize>) -> Low {

@@ -217,6 +217,11 @@ static SINGLE: &[(&str, Run)] = listed! {
         let upstream = call.whole("upstream")?;
         call.done(call.seen("x")?.topk_backward(upstream, call.count("k"), call.last_axis()))
     };
+    diff |call| call.done(call.seen("x")?.diff(call.call().order(), call.last_axis()));
+    diff_backward |call| {
+        let upstream = call.whole("upstream")?;
+        call.done(call.seen("x")?.diff_backward(upstream, call.call().order(), call.last_axis()))
+    };
     argsort |call| call.done(call.seen("x")?.argsort(call.last_axis()));
     unique |call| call.done(call.seen("x")?.unique().map(|(values, _)| values));
     unique_counts |call| call.done(call.seen("x")?.unique().map(|(_, counts)| counts));

@@ -290,6 +290,11 @@ impl Call {
         self.integer(parameter).map_or(0, |count| usize::try_from(count).unwrap_or(usize::MAX))
     }
 
+    /// Returns the order of a difference. The default is 1.
+    pub(crate) fn order(&self) -> usize {
+        if self.integer("n").is_some() { self.count("n") } else { 1 }
+    }
+
     /// Returns the textual form of the argument of a parameter, if there is one.
     pub(crate) fn text_of(&self, parameter: &str) -> Option<String> {
         self.named(parameter).to_text(&|_| String::new())

@@ -135,7 +135,11 @@ fn of_call(node: &Node, call: &Call, inputs: &[&Shape], axis: usize) -> Option<S
         Split::Alike => same_shape(inputs, axis),
         Split::Over => reduced(&call.axes(), inputs, axis),
         Split::Back => reduced_back(&call.axes(), inputs, axis),
-        Split::Along => split_other_axes(along(-1), inputs, axis, |rank| rank),
+        Split::Along => {
+            // An upstream gradient is split together with the operand.
+            let first = split_other_axes(along(-1), inputs, axis, |rank| rank)?.input_ranges[0];
+            without_run(vec![first; inputs.len()])
+        }
         Split::Among => apart_from(&call.axes(), inputs, axis),
         Split::Scaled => scaled(along(0), inputs, axis),
         Split::Joined => joined(along(0), call.op.lengths() == ShapeRule::Stacked, inputs, axis),

@@ -81,6 +81,9 @@ fn along(call: &Call, x: &Shape) -> Result<Shape> {
     if call.integer("k").is_some() {
         lengths[axis] = call.count("k");
     }
+    if call.op.is(&op::diff) {
+        lengths[axis] = lengths[axis].saturating_sub(call.order());
+    }
     Ok(lengths.into())
 }
 

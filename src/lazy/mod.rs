@@ -29,6 +29,7 @@
 //! - **Identical results.** The results are bitwise identical to calling the operations one by one, for any fusion.
 //! - **Gradients** are also steps: see [`gradient`](Lazy::gradient).
 
+mod along;
 #[cfg(feature = "dynamic")]
 pub(crate) mod any;
 mod arrays;

@@ -68,8 +68,16 @@ macro_rules! methods {
 }
 
 /// Lists all methods, for elements of type `$elem`. `$Reduced<$Own, U>` is the type of a result with another shape, and
-/// `$Tests` the type of a result of `bool` with the same shape.
+/// `$Tests` the type of a result of `bool` with the same shape. The methods of `@tensors` have names of `ndarray`, so
+/// arrays do not get them.
 macro_rules! operations {
+    (@tensors $public:tt, $elem:ty, $Reduced:ident<$Own:ident>) => {
+        methods! {
+            $public
+            "Returns the differences of neighbours along an axis"
+            binary::diff [] (n: usize, axis: impl Position) -> $Reduced<$Own, $elem> [where $elem: Numeric];
+        }
+    };
     ([$($public:tt)*], $elem:ty, $Reduced:ident<$Own:ident>, $Tests:ty) => {
         crate::__folds! { (methods) @folds [$($public)*] $elem, $Reduced<$Own>, everywhere }
 
@@ -148,6 +156,7 @@ type MappedOf<X, U> = <X as Operand>::Mapped<U>;
 /// Each method is documented at the function of the same name.
 impl<P: Pattern, T: Element> Tensor<P, T> {
     operations!([pub fn], T, Tensor<P>, Tensor<P, bool>);
+    operations!(@tensors [pub fn], T, Tensor<P>);
     crate::__folds! { (methods) @folds [pub fn] T, Tensor<P>, tensors }
 }
 
@@ -156,6 +165,7 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
 /// Each method is documented at the function of the same name.
 impl<P: Pattern, T: Element> Stored<'_, P, T> {
     operations!([pub fn], T, Tensor<P>, Tensor<P, bool>);
+    operations!(@tensors [pub fn], T, Tensor<P>);
     crate::__folds! { (methods) @folds [pub fn] T, Tensor<P>, tensors }
 }
 

@@ -509,6 +509,10 @@ operations! {
     slice "x slices" Moved
         [command(Slice, "Select a position or a range on each axis", "tests/data/karate.mtx '10:20,::2'")];
     slice_backward "x upstream slices" Whole [linear];
+    diff "x n? axis? prepend? append?" Along
+        [command(Diff, "Differences of neighbours along an axis",
+            "tests/data/karate.mtx --axis 1\ntests/data/karate.mtx --axis 1 --n 2 --stored-only")];
+    diff_backward "x upstream n? axis?" Along [linear];
     flip "x axis+?" Moved;
     flip_backward "x upstream axis+?" Whole [linear];
     roll "x places axis" Moved;

@@ -277,6 +277,8 @@ pub fn of_tensors<P: Pattern>() -> Vec<Step<Tensor<P, f64>>> {
             lacuna::grad::topk(&x.stored(), y, w.number, w.axis);
         either stored_nanmedian_index: x.stored().nanmedian_index(w.kept()).parts().0,
             Ok(lacuna::nanmedian_index(&x.stored(), w.kept())?.0);
+        either diff: x.diff(w.number % 3, w.axis), lacuna::diff(x, w.number % 3, w.axis);
+        stored diff(1, w.axis);
         storedcast argsort(w.axis); stored abs(); stored exp(); stored recip(); stored neg(); stored powi(2);
         storedcast isnan(); storedcast isin(0.5); stored add(0.5); stored div(0.5); stored rem(0.7); storedcast less(0.5);
         either stored_sum_backward: x.stored().sum(w.kept()).gradient(x, y),

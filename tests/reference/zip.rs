@@ -580,3 +580,66 @@ pub fn broadcast_dense<T: Scalar>(x: &Dense<T>, shape: &[usize]) -> Dense<T> {
     let places = (0..size(shape)).map(|position| unravel(position as u128, shape));
     Dense::new(shape, places.map(|at| x.get(&source(&at, &x.shape))).collect())
 }
+
+/// Returns the slice of an axis that starts at `first` and is one position shorter than the axis.
+fn shorter<T: Scalar>(x: &Sparse<T>, axis: usize, first: usize) -> Sparse<T> {
+    let mut shape = x.shape.clone();
+    shape[axis] = shape[axis].saturating_sub(1);
+    let mut entries = BTreeMap::new();
+    for (at, &value) in &x.entries {
+        let mut to = at.clone();
+        if at[axis] >= first && at[axis] - first < shape[axis] {
+            to[axis] = at[axis] - first;
+            entries.insert(to, value);
+        }
+    }
+    Sparse::new(&shape, entries, x.fill)
+}
+
+/// Returns the differences of neighbours along an axis, taken `n` times, of all positions or of stored entries.
+pub fn diff<T: Computes>(
+    x: &Sparse<T>,
+    n: usize,
+    axis: usize,
+    is_stored: bool,
+    implicit: impl Fn(T) -> T,
+) -> Outcome<T> {
+    let rule = Rule {
+        of: &|a, b| T::arith(Sub, a, b),
+        makes_all_one: &|fill, other, left| T::makes_all_one(Sub, fill, other, left),
+    };
+    let alone = alone::<T>(Sub);
+    let mut x = x.clone();
+    for _ in 0..n.min(x.shape[axis]) {
+        let (upper, lower) = (shorter(&x, axis, 1), shorter(&x, axis, 0));
+        x = match is_stored {
+            true => stored(&upper, &lower, &rule, alone.as_ref().map(|alone| alone as _), x.fill)?,
+            false => whole(&upper, &lower, &rule, &implicit)?,
+        };
+    }
+    Ok(x)
+}
+
+/// Returns the gradient of [`diff`]: each difference adds its upstream gradient to its second element, and subtracts it
+/// from its first element.
+pub fn diff_backward<T: Computes>(shape: &[usize], upstream: &Dense<T>, n: usize, axis: usize) -> Dense<T> {
+    let mut g = upstream.clone();
+    for order in (0..n.min(shape[axis])).rev() {
+        let mut lengths = shape.to_vec();
+        lengths[axis] -= order;
+        let mut of_order = Dense::full(&lengths, T::zero());
+        for at in of_order.coords() {
+            let part = |at: &[usize]| if at[axis] < g.shape[axis] { g.get(at) } else { T::zero() };
+            let mut before = at.clone();
+            let upper = if at[axis] == 0 {
+                T::zero()
+            } else {
+                before[axis] -= 1;
+                part(&before)
+            };
+            of_order.set(&at, T::arith(Sub, upper, part(&at)).expect("floats do not overflow"));
+        }
+        g = of_order;
+    }
+    g
+}

@@ -22,7 +22,7 @@ pub(crate) mod moved {
     pub(crate) use super::order::{
         broadcast, expanded, flipped, moved, padded, permuted, repeated, rolled, squeezed, tiled, transposed,
     };
-    pub(crate) use super::slice::sliced;
+    pub(crate) use super::slice::{halves, sliced, unmoved};
     pub(crate) use super::triangle::{lower, on_diagonal, upper};
 }
 

@@ -175,6 +175,21 @@ fn index_of(position: usize, length: usize) -> isize {
     isize::try_from(position).unwrap_or_else(|_| 0_isize.wrapping_sub_unsigned(length - position))
 }
 
+/// Returns the moves that remove the first position of an axis, and the last one.
+pub(crate) fn halves(lengths: &[usize], axis: usize) -> [Moves; 2] {
+    let length = lengths[axis].saturating_sub(1);
+    [lengths[axis] - length, 0].map(|first| {
+        let mut cuts: Vec<_> = lengths.iter().map(|&length| StepRange::whole(length)).collect();
+        cuts[axis] = StepRange::new(first, 1, length);
+        Moves::of(lengths).cut(cuts)
+    })
+}
+
+/// Returns the move that changes nothing.
+pub(crate) fn unmoved(lengths: &[usize]) -> Moves {
+    Moves::of(lengths)
+}
+
 pub(crate) fn sliced(lengths: &[usize], slices: impl AsRef<[SliceInfoElem]>) -> Result<Moves> {
     let slices = slices.as_ref();
     let found = slices.iter().filter(|slice| !matches!(slice, SliceInfoElem::NewAxis)).count();

@@ -32,6 +32,8 @@ pub enum CommandKind {
     Norm,
     /// The largest elements along an axis.
     Topk,
+    /// Differences along an axis.
+    Diff,
     /// A set of values.
     Isin,
     /// A binary operation.

@@ -76,7 +76,7 @@ impl ParameterKind {
     fn of(name: &str, is_list: bool, is_optional: bool) -> Self {
         match (name, is_list) {
             ("y" | "yes" | "no" | "l" | "r" | "matrix" | "vector" | "factors" | "tensors" | "rows", _) => Self::Operand,
-            ("x", _) => Self::Operand,
+            ("x" | "prepend" | "append", _) => Self::Operand,
             ("condition" | "mask" | "like" | "upstream", _) => Self::Choice,
             ("axis", true) => Self::Axes,
             ("axis" | "places" | "from" | "to" | "offset", _) => Self::Integer,

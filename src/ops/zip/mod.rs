@@ -11,6 +11,7 @@ mod compare;
 mod copysign;
 pub(super) mod dense;
 pub(crate) mod descriptors;
+mod diff;
 mod extremes;
 mod mask;
 mod operators;
@@ -32,6 +33,7 @@ pub use allclose::{Tolerance, allclose};
 pub use bits::{bit_and, bit_or, bit_xor};
 pub use compare::{equal, greater, greater_equal, less, less_equal, not_equal};
 pub use copysign::copysign;
+pub use diff::diff;
 pub use extremes::{maximum, minimum};
 pub use pow::pow;
 pub use products::{div, mul, mul_nonzero};
@@ -44,12 +46,13 @@ pub(crate) use where_::where_run_time;
 pub use where_::{Choice, where_};
 pub use zip_with::zip_with;
 // Inside the crate, a gradient is called `NAME_backward`.
-pub(crate) use {backward::*, mask::*};
+pub(crate) use {backward::*, diff::*, mask::*};
 
 /// The gradients, by the names of their functions.
 pub(super) mod grad {
     pub use super::backward::where_backward as where_;
     pub use super::copysign::copysign_backward as copysign;
+    pub use super::diff::diff_backward as diff;
     pub use super::extremes::{maximum_backward as maximum, minimum_backward as minimum};
     pub use super::mask::{mask_backward as mask, without_backward as without};
     pub use super::pow::pow_backward as pow;

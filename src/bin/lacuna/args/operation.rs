@@ -9,7 +9,7 @@ use lacuna::eval::{CommandKind, CommandSpec};
 use super::lists::{IsinArgs, TakeArgs, TakeBackwardArgs};
 use super::parameters::{
     Parameter, axes, ddof, even, first_axis, is_stored_only, k, keep_dims, last_axis, method, of_stored, options,
-    order, permutation, probability, slices, spec, stored_only, upstream, upstream_of, wrt_file, wrt_operand,
+    order, permutation, probability, slices, spec, stored_only, times, upstream, upstream_of, wrt_file, wrt_operand,
 };
 use super::shared::{EngineArgs, InputArgs, Output, Reading};
 use super::words::{RightArg, operand, semirings};
@@ -90,6 +90,7 @@ fn arguments(kind: CommandKind) -> (Operands, &'static [Parameter]) {
         CommandKind::Quantile => (Operands::One, &[axes, keep_dims, stored_only, probability, method]),
         CommandKind::Norm => (Operands::One, &[axes, keep_dims, stored_only, order]),
         CommandKind::Topk => (Operands::One, &[k, last_axis, stored_only]),
+        CommandKind::Diff => (Operands::One, &[times, last_axis, stored_only]),
         CommandKind::Zip | CommandKind::Matmul => (Operands::Two, &[of_stored]),
         CommandKind::Slice => (Operands::One, &[slices]),
         CommandKind::Join => (Operands::List, &[first_axis]),
@@ -105,7 +106,12 @@ pub(super) fn group_of(name: &str) -> &'static str {
     match CommandSpec::all().find(|(own, ..)| *own == name).map(|(_, spec, _)| spec.kind) {
         Some(CommandKind::Plain | CommandKind::Isin | CommandKind::Zip) => "Elementwise",
         Some(
-            CommandKind::Slice | CommandKind::Join | CommandKind::Transpose | CommandKind::Take | CommandKind::Topk,
+            CommandKind::Slice
+            | CommandKind::Join
+            | CommandKind::Transpose
+            | CommandKind::Take
+            | CommandKind::Topk
+            | CommandKind::Diff,
         ) => "Indexing",
         Some(CommandKind::Matmul | CommandKind::Einsum) => "Products",
         _ => "Reductions",
@@ -125,6 +131,7 @@ fn gradient_example(kind: CommandKind) -> &'static str {
         CommandKind::Quantile => "tests/data/mauna_loa_co2.mtx --axis 1 --q 0.9",
         CommandKind::Norm => "tests/data/karate.mtx --axis 1",
         CommandKind::Topk => "tests/data/karate.mtx --k 2 --axis 1",
+        CommandKind::Diff => "tests/data/karate.mtx --axis 1",
         CommandKind::Zip | CommandKind::Matmul => "tests/data/karate.mtx tests/data/karate.mtx",
         CommandKind::Slice => "tests/data/karate.mtx 10:20,::2",
         CommandKind::Join => "tests/data/karate.mtx tests/data/karate.mtx --axis 1",

@@ -94,6 +94,11 @@ pub(super) fn k() -> Arg {
     option("k", "N", "Number of elements").value_parser(count_of).required(true)
 }
 
+/// The order of a difference.
+pub(super) fn times() -> Arg {
+    option("n", "N", "Number of times that the difference is taken").value_parser(count_of).default_value("1")
+}
+
 fn axis() -> Arg {
     option("axis", "N", "The axis").value_parser(axis_of).allow_hyphen_values(true)
 }

@@ -1,0 +1,213 @@
+//! Differences of neighbours along an axis, and their gradient.
+
+use ndarray::{Axis, Slice};
+
+use super::descriptors::Sub;
+use super::{dense, sparse_pair};
+use crate::base::alloc;
+use crate::base::axes::normalize_axis;
+use crate::base::error::{Error, Result};
+use crate::base::index::Position;
+use crate::convert::dense_array;
+use crate::element::{Element, Float, Numeric};
+use crate::ops::op;
+use crate::ops::operand::{ErasedOperand, ErasedResult, Operand, SparseOperand};
+use crate::ops::select::{moved, select_with, select_with_backward};
+use crate::tensor::Tensor;
+use crate::tensor::erased::SparseCow;
+
+/// Returns the difference of two operands of one kind and shape.
+fn difference<T: Numeric>(upper: &ErasedOperand<'_, T>, lower: &ErasedOperand<'_, T>) -> Result<ErasedResult<T>> {
+    match (upper, lower) {
+        (ErasedOperand::Sparse(upper), ErasedOperand::Sparse(lower)) => {
+            Ok(sparse_pair::of_both(upper, lower, Sub)?.into())
+        }
+        (ErasedOperand::Array(upper), ErasedOperand::Array(lower)) => {
+            Ok(dense::pair(upper.array.view(), lower.array.view(), Sub)?.into())
+        }
+        _ => unreachable!("both are slices of one operand"),
+    }
+}
+
+/// Returns the operand without its first position of an axis, and without the last one. An array is not copied.
+fn halves<'a, T: Element>(x: &'a ErasedOperand<'_, T>, axis: usize) -> Result<[ErasedOperand<'a, T>; 2]> {
+    let ErasedOperand::Array(x) = x else {
+        let [upper, lower] = moved::halves(x.lengths(), axis).map(|moves| select_with(x, &moves));
+        return Ok([like(x, upper?), like(x, lower?)]);
+    };
+    let length = x.array.len_of(Axis(axis));
+    let part = |slice: Slice| x.array.slice_axis(Axis(axis), slice).into();
+    Ok([part(Slice::from(length.min(1)..)), part(Slice::from(..length.saturating_sub(1)))])
+}
+
+/// Returns a result as an operand that counts the same positions as `x`.
+fn like<'a, T: Element>(x: &ErasedOperand<'_, T>, found: ErasedResult<T>) -> ErasedOperand<'a, T> {
+    match found {
+        ErasedResult::Tensor(found) => {
+            let counts_unstored = !matches!(x, ErasedOperand::Sparse(x) if !x.counts_unstored);
+            SparseOperand::of(SparseCow::Owned(found), counts_unstored).into()
+        }
+        ErasedResult::Array(found) => found.into(),
+    }
+}
+
+/// Returns the differences of order `n`.
+fn differences<T: Numeric>(x: &ErasedOperand<'_, T>, n: usize, axis: usize) -> Result<ErasedResult<T>> {
+    let once = |x: &ErasedOperand<'_, T>| halves(x, axis).and_then(|[upper, lower]| difference(&upper, &lower));
+    // An axis without positions does not become shorter.
+    match n.min(x.lengths()[axis]) {
+        0 => select_with(x, &moved::unmoved(x.lengths())),
+        n => (1..n).try_fold(once(x)?, |found, _| once(&like(x, found))),
+    }
+}
+
+/// Returns the name of the operation in an error of a difference.
+pub(crate) fn in_diff(error: Error) -> Error {
+    match error {
+        Error::Overflow { coords, dtype, .. } => Error::Overflow { operation: op::diff.name, coords, dtype },
+        error => error,
+    }
+}
+
+/// Returns the differences of neighbours along an axis, taken `n` times.
+///
+/// *y*<sub>k</sub> = *x*<sub>k + 1</sub> − *x*<sub>k</sub> on the axis, for `n` = 1. For a larger `n`, the differences
+/// of the differences, each rounded once.
+///
+/// To count a first or a last element that `x` does not have, as with `prepend` and `append` in numpy, call
+/// [`concat`](crate::concat()) first.
+///
+/// # Shapes
+///
+/// The axis is shorter by `n`, and has at least 0 positions. For `n` = 0 the result is `x`.
+///
+/// # Implicit values
+///
+/// The result is [`x[1..]`](crate::slice()) [minus](crate::sub()) `x[..-1]` on the axis. An entry of `x` is therefore
+/// in at most two differences. The result stores both, even if a difference is 0. The fill of the result is the
+/// difference of the fill and itself: 0, or NaN if the fill is not finite. If the fill is NaN, a difference is stored
+/// only if both elements are stored. For [stored views](crate::Stored), a missing neighbour is skipped: the other
+/// element is moved, or negated, and the result has the fill of `x`.
+///
+/// # NaN
+///
+/// A difference with NaN, or of two infinities with one sign, is NaN.
+///
+/// # Gradient
+///
+/// [`grad::diff`](crate::grad::diff).
+///
+/// # Errors
+///
+/// - `AxisOutOfRange`: `x` does not have the axis;
+/// - `Overflow`: an integer difference does not fit the element type.
+///
+/// # Complexity
+///
+/// O(nnz of `x` and of the result · rank) per order; O(elements) for arrays.
+///
+/// # Examples
+///
+/// ```
+/// use lacuna::{CooTensor, concat, diff};
+/// use lacuna::ndarray::{arr1, arr2};
+///
+/// let x = CooTensor::from_dense(&arr2(&[[0, 3, 4, 0], [0, 0, 0, 7]]), 0)?;
+/// let y = diff(&x, 1, 1)?;
+/// assert_eq!(y.to_dense()?, arr2(&[[3, 1, -4], [0, 0, 7]]).into_dyn());
+/// assert_eq!(y.to_dense()?, diff(&x.to_dense()?, 1, 1)?);
+/// assert_eq!(y.nnz(), 4);
+/// assert_eq!(diff(&y, 1, 1)?.to_dense()?, x.diff(2, 1)?.to_dense()?);
+/// let zeros = CooTensor::from_dense(&arr2(&[[0], [0]]), 0)?;
+/// assert_eq!(concat(1, &[&zeros, &x])?.diff(1, 1)?.to_dense()?, arr2(&[[0, 3, 1, -4], [0, 0, 0, 7]]).into_dyn());
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// Definition: [`numpy.diff`](https://numpy.org/doc/stable/reference/generated/numpy.diff.html). Differences of `bool`
+/// do not compile.
+#[doc(alias = "numpy.diff")]
+#[doc(alias = "difference")]
+pub fn diff<X: Operand<Elem: Numeric>>(x: &X, n: usize, axis: impl Position) -> Result<X::Reduced<X::Elem>> {
+    let axis = normalize_axis(axis.to_i128(), x.lengths().len())?;
+    X::restore(differences(&x.erased(), n, axis).map_err(in_diff)?)
+}
+
+/// Returns zeros at the positions that an operand holds.
+fn zeros_at<T: Element, G: Element>(x: &ErasedOperand<'_, T>) -> Result<ErasedOperand<'static, G>> {
+    Ok(match x {
+        ErasedOperand::Sparse(x) => {
+            let pattern = x.sparse().pattern().clone();
+            let values = alloc::copies(G::ZERO, pattern.nnz())?;
+            Tensor::from_valid(pattern, values, G::ZERO).into()
+        }
+        ErasedOperand::Array(x) => dense_array(&x.array.shape().into(), alloc::copies(G::ZERO, x.array.len())?).into(),
+    })
+}
+
+/// Returns the gradient of [`diff()`].
+///
+/// *dx*<sub>k</sub> = *dy*<sub>k - 1</sub> − *dy*<sub>k</sub> on the axis, for `n` = 1, without a term that does not
+/// exist. For a larger `n`, this rule is applied `n` times.
+///
+/// # Shapes
+///
+/// `upstream` has exactly the shape of the result of [`diff()`] for the same arguments. The gradient has the shape of
+/// `x`.
+///
+/// # Implicit values
+///
+/// For a sparse `x`, the gradient has the pattern of `x` (shared) and a fill of 0. At an unstored position, `upstream`
+/// has its fill.
+///
+/// # NaN
+///
+/// A NaN of `upstream` is in the gradient of both elements of its difference.
+#[doc = page!(second_gradient)]
+///
+/// # Errors
+///
+/// - `AxisOutOfRange`: `x` does not have the axis;
+/// - `ShapeMismatch`: `upstream` does not have the shape of the forward result.
+///
+/// # Complexity
+///
+/// The cost of the forward pass, and two lookups in `upstream` per entry.
+///
+/// # Examples
+///
+/// ```
+/// use lacuna::{CooTensor, grad};
+/// use lacuna::ndarray::arr1;
+///
+/// let x = CooTensor::new([4], vec![vec![0, 2]], vec![5.0, 6.0], 0.0)?;
+/// let dx = grad::diff(&x, &arr1(&[1.0, 10.0, 100.0]), 1, 0)?;
+/// assert_eq!(dx.values(), [-1.0, 10.0 - 100.0]);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// Source: the rule of calculus; [`torch.diff`](https://docs.pytorch.org/docs/stable/generated/torch.diff.html).
+pub fn diff_backward<X: Operand, U: Operand<Elem: Float + Numeric>>(
+    x: &X,
+    upstream: &U,
+    n: usize,
+    axis: impl Position,
+) -> Result<X::Reduced<U::Elem>> {
+    let axis = normalize_axis(axis.to_i128(), x.lengths().len())?;
+    let n = n.min(x.lengths()[axis]);
+    if n == 0 {
+        return select_with_backward(x, &moved::unmoved(x.lengths()), upstream);
+    }
+    // The gradient of each order is at the entries of the order before it.
+    let mut orders = vec![zeros_at::<X::Elem, U::Elem>(&x.erased())?];
+    for order in 1..n {
+        let found = differences(&orders[order - 1], 1, axis)?;
+        orders.push(found.into());
+    }
+    let back = |x: &ErasedOperand<'_, U::Elem>, g: &ErasedOperand<'_, U::Elem>| {
+        let [upper, lower] = moved::halves(x.lengths(), axis).map(|moves| select_with_backward(x, &moves, g));
+        difference(&upper?.into(), &lower?.into())
+    };
+    let last = back(&orders[n - 1], &upstream.erased())?;
+    let found = orders[..n - 1].iter().rev().try_fold(last, |g, x| back(x, &g.into()))?;
+    X::restore(found)
+}
