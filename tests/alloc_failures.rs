@@ -556,6 +556,8 @@ mod operations {
             fail("topk_backward", &|| grad::topk(x, &x.topk(3, 1)?, 3, 1).map(drop));
             fail("argsort", &|| x.stored().argsort(1).map(drop));
             fail("diff", &|| x.diff(1, 1).map(drop));
+            fail("cumsum", &|| x.stored().cumsum(0).map(drop));
+            fail("cumprod_backward", &|| grad::cumprod(&x.stored(), x, 1).map(drop));
             fail("unique", &|| x.unique().map(drop));
             fail("group_by", &|| x.sum(Axes::by(1, &labels)).map(drop));
             fail("group_by, quantile", &|| x.quantile(0.3, Axes::by(1, &labels)).map(drop));

@@ -1,13 +1,18 @@
-//! Differences along an axis against the reference, on every format and layout.
+//! Differences and scans along an axis against the reference, on every format and layout.
 
 use crate::generators::{Drawn, SparseSeed, sparse_of_rank, upstream_seeds};
 use crate::reference::dense::Sparse;
+use crate::reference::exact::{Summed, SummedFloat};
 use crate::reference::gradients::without_sign;
+use crate::reference::reductions::{self, Multiplied, along, prefixes};
 use crate::reference::zip::{self as reference, Computes, Outcome, Refused};
 use crate::support::*;
 use lacuna::dynamic::AnyTensor;
 use lacuna::lazy::{Chunks, Lazy};
-use lacuna::{CooTensor, Element, Error, Numeric, Pattern, Result, Tensor, diff, grad};
+use lacuna::{
+    CooTensor, Element, Error, Float, Numeric, Pattern, Result, Ring, Tensor, cumprod, cumsum, diff, grad, nancumprod,
+    nancumsum,
+};
 use ndarray::{ArrayD, arr1, arr2};
 use proptest::prelude::*;
 
@@ -130,4 +135,261 @@ fn differences_of_short_axes_are_empty() {
     for refused in [x.diff(2, 0).map(drop), any.diff(2, 0).map(drop)] {
         assert!(matches!(refused, Err(Error::Overflow { operation: "diff", .. })));
     }
+}
+
+/// Every position of an array as an entry.
+fn all_of<T: Both>(x: &Sparse<T>) -> Sparse<T> {
+    let dense = x.to_dense();
+    Sparse::new(&x.shape, dense.coords().into_iter().map(|at| (at.clone(), dense.get(&at))).collect(), x.fill)
+}
+
+#[track_caller]
+fn assert_scan<P: Pattern, U: Both>(
+    found: Result<Tensor<P, U>>,
+    expected: &std::result::Result<Sparse<U>, Vec<usize>>,
+) {
+    match (cause(found), expected) {
+        (Ok(found), Ok(expected)) => assert_entries(&found, expected),
+        (Err(Error::Overflow { coords: Some(coords), .. }), Err(expected)) => assert_eq!(&coords, expected),
+        (found, expected) => panic!("{found:?} is not {expected:?}"),
+    }
+}
+
+#[track_caller]
+fn assert_scan_of_array<U: Both>(found: Result<ArrayD<U>>, expected: &std::result::Result<Sparse<U>, Vec<usize>>) {
+    match (cause(found), expected) {
+        (Ok(found), Ok(expected)) => assert_array(&found, &expected.to_dense()),
+        (Err(Error::Overflow { coords: Some(coords), .. }), Err(expected)) => assert_eq!(&coords, expected),
+        (found, expected) => panic!("{found:?} is not {expected:?}"),
+    }
+}
+
+/// Returns a fill in another type, in which it fits. A fill of the same type keeps its bits.
+fn fill_of<T: Both, U: Both>(fill: T) -> U {
+    let own: &dyn std::any::Any = &fill;
+    own.downcast_ref().copied().unwrap_or_else(|| U::from_number(fill.to_number()).unwrap())
+}
+
+fn running_sums_are_exact<T: Both + Drawn + Summed + Ring<Sum = <T as Summed>::Sum>>()
+where
+    <T as Summed>::Sum: Both,
+    AnyTensor: From<CooTensor<T, u64>>,
+{
+    check((sparse_of_rank::<T>(1, 4), any::<usize>()), |(x, axis)| {
+        let axis = axis % x.shape.len();
+        let (coo, csr) = (coo(&x), csr(&x));
+        let expected = along(&x, axis, fill_of(x.fill), prefixes(reductions::sum::<T>));
+        assert_scan(cumsum(&coo.stored(), axis), &expected);
+        assert_scan(csr.stored().cumsum(axis as isize - x.shape.len() as isize), &expected);
+        assert_scan(csr.lazy().stored().cumsum(axis as isize).collect(), &expected);
+        let any = AnyTensor::from(coo.with_index::<u64>().unwrap());
+        assert_scan(any.stored().cumsum(axis).and_then(|found| found.into_coo::<_, u64>()), &expected);
+        let expected = along(&all_of(&x), axis, fill_of(x.fill), prefixes(reductions::sum::<T>));
+        for_each_layout(&x.to_dense(), |_, view| assert_scan_of_array(cumsum(&view, axis), &expected));
+        let lazy = Lazy::from(array(&x.to_dense()));
+        assert_scan_of_array(lazy.cumsum(axis as isize).collect(), &expected);
+    });
+}
+
+stamp!(running_sums_are_exact: int8 = i8, float64 = f64;
+    beside uint64 = u64, bool = bool, int64 = i64, float32 = f32; half float16 = half::f16);
+
+fn running_products_round_once<T: Both + Drawn + Multiplied + SummedFloat + Float>() {
+    check((sparse_of_rank::<T>(1, 4), any::<usize>()), |(x, axis)| {
+        let axis = axis % x.shape.len();
+        let (coo, csr) = (coo(&x), csr(&x));
+        let expected = along(&x, axis, x.fill, reductions::products::<T>);
+        assert_scan(cumprod(&coo.stored(), axis), &expected);
+        assert_scan(csr.stored().cumprod(axis), &expected);
+        assert_scan(coo.lazy().stored().cumprod(axis as isize).collect(), &expected);
+        let expected = along(&all_of(&x), axis, x.fill, reductions::products::<T>);
+        for_each_layout(&x.to_dense(), |_, view| assert_scan_of_array(cumprod(&view, axis), &expected));
+
+        let without_nan = |one: T| {
+            let mut x = x.clone();
+            x.entries.values_mut().filter(|value| Element::isnan(**value)).for_each(|value| *value = one);
+            x
+        };
+        let expected = along(&without_nan(T::ONE), axis, x.fill, reductions::products::<T>);
+        assert_scan(nancumprod(&csr.stored(), axis), &expected);
+        assert_scan(csr.lazy().stored().nancumprod(axis as isize).collect(), &expected);
+        let expected = along(&without_nan(T::ZERO), axis, x.fill, prefixes(reductions::sum::<T>));
+        assert_scan(coo.stored().nancumsum(axis), &expected);
+        assert_scan(csr.lazy().stored().nancumsum(axis as isize).collect(), &expected);
+        let dense = array(&without_nan(T::ONE).to_dense());
+        let same = |found: Result<ArrayD<T>>, of: Result<ArrayD<T>>| {
+            assert_array(&found.unwrap(), &dense_of(&of.unwrap().view()));
+        };
+        if !Element::isnan(x.fill) {
+            same(nancumprod(&array(&x.to_dense()), axis), cumprod(&dense, axis));
+            same(nancumsum(&array(&x.to_dense()), axis), cumsum(&array(&without_nan(T::ZERO).to_dense()), axis));
+        }
+    });
+}
+
+stamp!(running_products_round_once: float64 = f64;
+    beside float32 = f32; half float16 = half::f16, bfloat16 = half::bf16);
+
+#[test]
+fn running_products_of_integers_fit_or_name_their_position() {
+    check((sparse_of_rank::<i8>(1, 4), any::<usize>()), |(x, axis)| {
+        let axis = axis % x.shape.len();
+        let expected = along(&x, axis, fill_of(x.fill), prefixes(reductions::prod_of_integers::<i8>));
+        assert_scan(cumprod(&coo(&x).stored(), axis), &expected);
+        let any = AnyTensor::from(coo(&x).with_index::<u64>().unwrap());
+        assert_scan(any.stored().cumprod(axis).and_then(|found| found.into_coo::<i64, u64>()), &expected);
+        let expected = along(&all_of(&x), axis, fill_of(x.fill), prefixes(reductions::prod_of_integers::<i8>));
+        for_each_layout(&x.to_dense(), |_, view| assert_scan_of_array(cumprod(&view, axis), &expected));
+    });
+    let refused = cumsum(&arr2(&[[1i64, 2], [i64::MAX, 1]]), 1).unwrap_err();
+    assert!(
+        matches!(refused, Error::Overflow { operation: "cumsum", coords: Some(at), dtype: "int64" } if at == [1, 1])
+    );
+    let refused = cumprod(&arr2(&[[1u64, 1 << 40], [1, 1 << 40]]), 0).unwrap_err();
+    assert!(matches!(refused, Error::Overflow { operation: "cumprod", coords: Some(at), .. } if at == [1, 1]));
+}
+
+/// The gradient of a sum is exact, from the other end. NaNs that are ignored receive 0.
+#[test]
+fn gradients_of_running_sums_are_exact() {
+    let cases = (sparse_of_rank::<f32>(1, 4), any::<usize>(), upstream_seeds::<f64>());
+    check(cases, |(x, axis, up): (_, _, SparseSeed<f64>)| {
+        let axis = axis % x.shape.len();
+        let up = up.build(&x.shape);
+        let expected = |x: &Sparse<f32>, skips_nan: bool| {
+            let g = x.pattern_of(&up.to_dense());
+            let mut found = along(&g, axis, 0.0, |group| {
+                let upstream: Vec<f64> = group.iter().map(|(_, g)| *g).collect();
+                reductions::sum_gradients(&upstream).into_iter().map(Some).collect()
+            })
+            .unwrap();
+            let is_ignored = |at: &Vec<usize>| skips_nan && x.entries[at].is_nan();
+            found.entries.iter_mut().filter(|(at, _)| is_ignored(at)).for_each(|(_, g)| *g = 0.0);
+            found
+        };
+        let upstream = crate::support::csr(&up);
+        assert_entries(&grad::cumsum(&coo(&x).stored(), &upstream, axis).unwrap(), &expected(&x, false));
+        assert_entries(&grad::cumsum(&csr(&x).stored(), &array(&up.to_dense()), axis).unwrap(), &expected(&x, false));
+        assert_entries(&grad::nancumsum(&csr(&x).stored(), &upstream, axis).unwrap(), &expected(&x, true));
+        let all = expected(&all_of(&x), false).to_dense();
+        for_each_layout(&x.to_dense(), |_, view| assert_array(&grad::cumsum(&view, &upstream, axis).unwrap(), &all));
+        let all = expected(&all_of(&x), true).to_dense();
+        assert_array(&grad::nancumsum(&array(&x.to_dense()), &upstream, axis).unwrap(), &all);
+    });
+}
+
+/// Small integers make every term and sum exact, so the gradient is the definition bit for bit, zeros included.
+#[test]
+fn gradients_of_running_products_do_not_divide() {
+    let numbers = prop::collection::vec((-3..4i8, -2..3i8, any::<bool>()), 0..9);
+    check(numbers, |lane| {
+        let x: Vec<f64> = lane.iter().map(|(x, ..)| f64::from(*x)).collect();
+        let g: Vec<f64> = lane.iter().map(|(_, g, _)| f64::from(*g)).collect();
+        let expected = reductions::product_gradients(&x, &g);
+        let found = grad::cumprod(&arr1(&x), &arr1(&g), 0).unwrap();
+        assert_eq!(found, arr1(&expected).into_dyn());
+        // In a tensor, each lane counts only its entries; NaN is a 1 whose gradient is 0.
+        let entries: Vec<u32> = (0..x.len() as u32).collect();
+        let tensor =
+            |values: Vec<f64>| CooTensor::new([10, 2], vec![entries.clone(), vec![1; x.len()]], values, 7.0).unwrap();
+        let upstream = tensor(g.clone());
+        assert_eq!(grad::cumprod(&tensor(x.clone()).stored(), &upstream, 0).unwrap().values(), expected);
+        let with_nan: Vec<f64> =
+            lane.iter().map(|(x, _, is_nan)| if *is_nan { f64::NAN } else { f64::from(*x) }).collect();
+        let ones: Vec<f64> = with_nan.iter().map(|x| if x.is_nan() { 1.0 } else { *x }).collect();
+        let mut expected = reductions::product_gradients(&ones, &g);
+        expected.iter_mut().zip(&with_nan).filter(|(_, x)| x.is_nan()).for_each(|(g, _)| *g = 0.0);
+        assert_eq!(grad::nancumprod(&tensor(with_nan).stored(), &upstream, 0).unwrap().values(), expected);
+    });
+    let wild = arr1(&[2.0, 3.0, f64::INFINITY, f64::NAN]);
+    assert_eq!(grad::cumprod(&wild, &arr1(&[1.0, 1.0, 0.0, 0.0]), 0).unwrap(), arr1(&[4.0, 2.0, 0.0, 0.0]).into_dyn());
+    // The exponent of a product has any size.
+    let found = grad::cumprod(&arr1(&[1e200, 1e200, 1.0]), &arr1(&[0.0, 0.0, 1e-200]), 0).unwrap();
+    let ratio: f64 = found[[2]] / 1e200;
+    assert!((ratio - 1.0).abs() < 1e-15);
+}
+
+#[test]
+fn the_whole_of_a_sparse_tensor_has_no_scan() {
+    let x = CooTensor::new([2, 2], vec![vec![0], vec![0]], vec![1.0], 0.0).unwrap();
+    let whole = [x.cumsum(1), x.cumprod(1), x.nancumsum(1), x.nancumprod(1), grad::cumsum(&x, &x, 1)];
+    for refused in whole {
+        let refused = refused.unwrap_err().to_string();
+        assert!(refused.contains("x.stored()") && refused.contains("the dense form"), "{refused}");
+    }
+    assert!(matches!(x.stored().cumsum(2), Err(Error::AxisOutOfRange { .. })));
+    let wrong = grad::cumsum(&x.stored(), &arr1(&[1.0]), 1);
+    assert!(matches!(wrong, Err(Error::ShapeMismatch { what: "the upstream gradient", .. })));
+}
+
+/// Sums that two floats do not hold are exact too, as are the sums after them.
+#[test]
+fn sums_that_need_the_accumulator_are_exact() {
+    let values = [1e300, 1.0, 1e-300, -1e300, -1.0, f64::MAX, f64::MAX, -f64::MAX, -f64::MAX, 2.0];
+    let found = cumsum(&arr1(&values), 0).unwrap();
+    let expected = [1e300, 1e300, 1e300, 1.0, 1e-300, f64::MAX, f64::INFINITY, f64::MAX, 1e-300, 2.0];
+    assert_eq!(found, arr1(&expected).into_dyn());
+    let wild = [f64::INFINITY, 1.0, f64::NEG_INFINITY, 1.0];
+    let found = cumsum(&arr1(&wild), 0).unwrap();
+    assert_eq!(
+        found.iter().map(|sum| sum.to_bits()).collect::<Vec<_>>(),
+        [f64::INFINITY, f64::INFINITY, f64::NAN, f64::NAN].map(f64::to_bits)
+    );
+    assert_eq!(cumsum(&arr1(&[-0.0f64]), 0).unwrap()[[0]].to_bits(), 0);
+}
+
+#[test]
+fn graphs_have_the_gradients_of_scans() {
+    let x = CooTensor::new([2, 4], vec![vec![0, 0, 1], vec![0, 2, 3]], vec![1.0, 3.0, -2.0], 0.0).unwrap();
+    let (lazy, array) = (x.lazy(), Lazy::from(x.to_dense().unwrap()));
+    let y = lazy.stored().cumsum(1);
+    let (dx, up) = (y.gradient(&lazy, &y), cumsum(&x.stored(), 1).unwrap());
+    assert!(dx.collect().unwrap().same_as(&grad::cumsum(&x.stored(), &up, 1).unwrap()));
+    // The gradient of the scan from the other end is the scan.
+    assert_eq!(
+        dx.gradient(&lazy, &lazy).collect().unwrap().values(),
+        grad::cumsum(&x.stored(), &up, 1).unwrap().values()
+    );
+    let y = lazy.stored().cumprod(1);
+    let up = cumprod(&x.stored(), 1).unwrap();
+    assert!(y.gradient(&lazy, &y).collect().unwrap().same_as(&grad::cumprod(&x.stored(), &up, 1).unwrap()));
+    let y = array.nancumprod(0);
+    let dense = x.to_dense().unwrap();
+    let up = nancumprod(&dense, 0).unwrap();
+    assert_eq!(y.gradient(&array, &y).collect().unwrap(), grad::nancumprod(&dense, &up, 0).unwrap());
+    let chunks = |count| Chunks::memory(1 << 30).positions(count);
+    for count in [1, 3] {
+        assert!(
+            lazy.abs()
+                .stored()
+                .cumsum(1)
+                .on(chunks(count))
+                .collect()
+                .unwrap()
+                .same_as(&x.abs().unwrap().stored().cumsum(1).unwrap())
+        );
+        assert!(lazy.stored().cumsum(0).on(chunks(count)).collect().unwrap().same_as(&x.stored().cumsum(0).unwrap()));
+    }
+}
+
+#[test]
+fn threads_change_no_bit() {
+    let x = CooTensor::<f64>::random([300, 400], 60_000, 1).unwrap();
+    let dense = x.to_dense().unwrap();
+    let run = || {
+        [0, 1].map(|axis| {
+            let bits = |x: CooTensor<f64>| x.values().iter().map(|x| x.to_bits()).collect::<Vec<_>>();
+            let of_array = cumsum(&dense, axis).unwrap();
+            let view = x.stored();
+            (
+                bits(view.cumsum(axis).unwrap()),
+                bits(view.cumprod(axis).unwrap()),
+                of_array,
+                bits(x.diff(1, axis).unwrap()),
+            )
+        })
+    };
+    let one = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap().install(run);
+    let four = rayon::ThreadPoolBuilder::new().num_threads(4).build().unwrap().install(run);
+    assert_eq!(one, four);
 }

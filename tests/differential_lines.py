@@ -20,7 +20,7 @@ import numpy as np
 import scipy.special
 import sparse
 
-from differential_numbers import fsum, tree, words
+from differential_numbers import chain, fsum, narrowed, tree, words
 
 LINES = {}
 U64_MAX = 2**64 - 1
@@ -552,6 +552,30 @@ def on_masks(maker, name):
     case, expected = contracted(maker, text, {"x": [m, k], "y": [k, n]}, lambda x, y: np.where(shown, x @ y, 0), types=["f8", "i8"])
     case["names"]["m"] = mask
     return case, expected
+
+
+@line("cumsum", "nancumsum", "cumprod", "nancumprod")
+def running(maker, name):
+    dtype = str(maker.rng.choice(["f8", "f4"]))
+    case, dense, *_ = maker.of_shape(dtype, maker.shape(1))
+    axis, is_sum = maker.below(dense.ndim), name.endswith("sum")
+    values = np.where(np.isnan(dense), dense.dtype.type(not is_sum), dense) if name.startswith("nan") else dense
+    expected = dense.copy()
+    lanes, stored, found = (np.moveaxis(array, axis, -1) for array in (values, bits_of(case), expected))
+    for at in np.ndindex(lanes.shape[:-1]):
+        places = np.flatnonzero(stored[at])
+        for last, place in enumerate(places):
+            group = lanes[at][places[:last + 1]]
+            found[at][place] = fsum32(group) if is_sum else chain(group)
+    return asked(f"{name}(stored(x), axis={axis})", {"x": case}, expected)
+
+
+def fsum32(group):
+    """The exact sum in the type of its terms, rounded once."""
+    if group.dtype == np.float64 or not np.isfinite(group).all():
+        return fsum(group)
+    total = sum(map(Fraction, group.tolist()), Fraction(0))
+    return math.copysign(narrowed(abs(total), group.dtype), total) if total else 0.0
 
 
 @line("diff")

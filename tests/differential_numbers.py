@@ -29,25 +29,40 @@ def fsum(group):
     return exact + 0.0
 
 
+def times(left, right):
+    """The product of two significands with exponents, rounded to 53 bits."""
+    (a, x), (b, y) = left, right
+    if a == 0 or b == 0 or not (math.isfinite(a) and math.isfinite(b)):
+        return a * b, 0
+    significand, exponent = math.frexp(a * b)
+    return significand, x + y + exponent
+
+
 def tree(group):
     """The product by a binary tree over the positions, each significand rounded to 53 bits, and then to the type."""
-    def times(left, right):
-        (a, x), (b, y) = left, right
-        if a == 0 or b == 0 or not (math.isfinite(a) and math.isfinite(b)):
-            return a * b, 0
-        significand, exponent = math.frexp(a * b)
-        return significand, x + y + exponent
-
     def of(values):
         if len(values) == 1:
             return math.frexp(values[0])
         half = 1 << ((len(values) - 1).bit_length() - 1)
         return times(of(values[:half]), of(values[half:]))
-    significand, exponent = of([float(value) for value in group]) if len(group) else (0.5, 1)
+    return finished(of([float(value) for value in group]) if len(group) else (0.5, 1), group.dtype)
+
+
+def chain(group):
+    """The product from left to right, rounded like that of a tree."""
+    product = math.frexp(float(group[0]))
+    for value in group[1:]:
+        product = times(product, math.frexp(float(value)))
+    return finished(product, group.dtype)
+
+
+def finished(product, dtype):
+    """A product in a type of floats."""
+    significand, exponent = product
     if significand == 0 or not math.isfinite(significand):
         return significand
     exact = abs(Fraction(significand)) * Fraction(2) ** max(min(exponent, 5000), -5000)
-    return math.copysign(narrowed(exact, group.dtype), significand)
+    return math.copysign(narrowed(exact, dtype), significand)
 
 
 def narrowed(exact, dtype):

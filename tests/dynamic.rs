@@ -437,6 +437,12 @@ fn products_are_those_of_the_types() {
     let any = AnyTensor::from(x.clone());
     assert_same(any.stored().softmax(1), x.stored().softmax(1));
     assert_same(any.stored().log_softmax(0), x.stored().log_softmax(0));
+    assert_same(any.stored().nancumsum(1), x.stored().nancumsum(1));
+    assert_same(any.stored().nancumprod(1), x.stored().nancumprod(1));
+    assert_same(any.stored().cumsum_backward(&any, 1), grad::cumsum(&x.stored(), &x, 1));
+    assert_same(any.stored().cumprod_backward(&any, 1), grad::cumprod(&x.stored(), &x, 1));
+    assert_same(any.stored().nancumsum_backward(&any, 1), grad::nancumsum(&x.stored(), &x, 1));
+    assert_same(any.stored().nancumprod_backward(&any, 1), grad::nancumprod(&x.stored(), &x, 1));
     assert_same(any.diff_backward(&any.diff(1, 1).unwrap(), 1, 1), grad::diff(&x, &x.diff(1, 1).unwrap(), 1, 1));
     assert_same(any.stored().softmax_backward(&any, 1), grad::softmax(&x.stored(), &x, 1));
     assert_same(any.stored().log_softmax_backward(&any, 1), grad::log_softmax(&x.stored(), &x, 1));

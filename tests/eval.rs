@@ -1473,6 +1473,7 @@ fn each_function_with_a_backward_function_has_a_gradient() {
             "take" => "x, [0]",
             "gather" => "x, [[0], [0]]",
             "take_axis" | "repeat" => "x, 1, 0",
+            "cumsum" | "cumprod" | "nancumsum" | "nancumprod" => "x, 0",
             "slice" => "x, \":\"",
             "roll" | "move_axis" => "x, 0, 1",
             "pad" => "x, [[0, 0], [0, 0]]",

@@ -225,6 +225,100 @@ on_operands! {
         Ok((values.cast(self.dtype())?.into(), AnyArray::from(counts).into()))
     }
 
+    /// Returns the sums up to each position of an axis: see [`cumsum`](crate::cumsum()).
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`cumsum`](crate::cumsum()).
+    pub fn cumsum(&self, axis: impl Position) -> Result<AnyTensor> {
+        let view = self;
+        by!(sums view, op::cumsum, x => ops::cumsum(x, axis))
+    }
+
+    /// Returns the products up to each position of an axis: see [`cumprod`](crate::cumprod()).
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`cumprod`](crate::cumprod()).
+    pub fn cumprod(&self, axis: impl Position) -> Result<AnyTensor> {
+        let view = self;
+        by!(sums view, op::cumprod, x => ops::cumprod(x, axis))
+    }
+
+    /// Returns the sums up to each position of an axis, ignoring NaN: see [`nancumsum`](crate::nancumsum()).
+    ///
+    /// # Errors
+    ///
+    /// - the errors of [`nancumsum`](crate::nancumsum());
+    /// - `NoOperation`: the elements are not floats.
+    pub fn nancumsum(&self, axis: impl Position) -> Result<AnyTensor> {
+        let view = self;
+        by!(floats view, op::nancumsum, x => ops::nancumsum(x, axis))
+    }
+
+    /// Returns the products up to each position of an axis, ignoring NaN: see [`nancumprod`](crate::nancumprod()).
+    ///
+    /// # Errors
+    ///
+    /// - the errors of [`nancumprod`](crate::nancumprod());
+    /// - `NoOperation`: the elements are not floats.
+    pub fn nancumprod(&self, axis: impl Position) -> Result<AnyTensor> {
+        let view = self;
+        by!(floats view, op::nancumprod, x => ops::nancumprod(x, axis))
+    }
+
+    /// Returns the gradient of `cumsum`: see [`grad::cumsum`](crate::grad::cumsum).
+    ///
+    /// # Errors
+    ///
+    /// - the errors of [`grad::cumsum`](crate::grad::cumsum);
+    /// - `NoOrder`, `NotRepresentable`: an element type does not have the operation.
+    pub fn cumsum_backward<'u>(&self, upstream: impl Into<AnyOperand<'u>>, axis: impl Position) -> Result<AnyTensor> {
+        let (view, upstream) = (self, upstream.into());
+        by!(real_zeros view, upstream, op::cumsum_backward, x, g => ops::cumsum_backward(x, g, axis))
+    }
+
+    /// Returns the gradient of `cumprod`: see [`grad::cumprod`](crate::grad::cumprod).
+    ///
+    /// # Errors
+    ///
+    /// - the errors of [`grad::cumprod`](crate::grad::cumprod);
+    /// - `NoOperation`, `NotRepresentable`: an element type does not have the operation.
+    pub fn cumprod_backward<'u>(&self, upstream: impl Into<AnyOperand<'u>>, axis: impl Position) -> Result<AnyTensor> {
+        let (view, upstream) = (self, upstream.into());
+        by!(float_values view, upstream, op::cumprod_backward, x, g => ops::cumprod_backward(x, g, axis))
+    }
+
+    /// Returns the gradient of `nancumsum`: see [`grad::nancumsum`](crate::grad::nancumsum).
+    ///
+    /// # Errors
+    ///
+    /// - the errors of [`grad::nancumsum`](crate::grad::nancumsum);
+    /// - `NoOperation`, `NotRepresentable`: an element type does not have the operation.
+    pub fn nancumsum_backward<'u>(
+        &self,
+        upstream: impl Into<AnyOperand<'u>>,
+        axis: impl Position,
+    ) -> Result<AnyTensor> {
+        let (view, upstream) = (self, upstream.into());
+        by!(float_values view, upstream, op::nancumsum_backward, x, g => ops::nancumsum_backward(x, g, axis))
+    }
+
+    /// Returns the gradient of `nancumprod`: see [`grad::nancumprod`](crate::grad::nancumprod).
+    ///
+    /// # Errors
+    ///
+    /// - the errors of [`grad::nancumprod`](crate::grad::nancumprod);
+    /// - `NoOperation`, `NotRepresentable`: an element type does not have the operation.
+    pub fn nancumprod_backward<'u>(
+        &self,
+        upstream: impl Into<AnyOperand<'u>>,
+        axis: impl Position,
+    ) -> Result<AnyTensor> {
+        let (view, upstream) = (self, upstream.into());
+        by!(float_values view, upstream, op::nancumprod_backward, x, g => ops::nancumprod_backward(x, g, axis))
+    }
+
     /// Returns the positions of elements along an axis, in increasing order.
     ///
     /// See [`argsort`](crate::argsort()).

@@ -222,6 +222,26 @@ static SINGLE: &[(&str, Run)] = listed! {
         let upstream = call.whole("upstream")?;
         call.done(call.seen("x")?.diff_backward(upstream, call.call().order(), call.last_axis()))
     };
+    cumsum |call| call.done(call.seen("x")?.cumsum(call.position("axis")));
+    cumprod |call| call.done(call.seen("x")?.cumprod(call.position("axis")));
+    nancumsum |call| call.done(call.seen("x")?.nancumsum(call.position("axis")));
+    nancumprod |call| call.done(call.seen("x")?.nancumprod(call.position("axis")));
+    cumsum_backward |call| {
+        let upstream = call.whole("upstream")?;
+        call.done(call.seen("x")?.cumsum_backward(upstream, call.position("axis")))
+    };
+    cumprod_backward |call| {
+        let upstream = call.whole("upstream")?;
+        call.done(call.seen("x")?.cumprod_backward(upstream, call.position("axis")))
+    };
+    nancumsum_backward |call| {
+        let upstream = call.whole("upstream")?;
+        call.done(call.seen("x")?.nancumsum_backward(upstream, call.position("axis")))
+    };
+    nancumprod_backward |call| {
+        let upstream = call.whole("upstream")?;
+        call.done(call.seen("x")?.nancumprod_backward(upstream, call.position("axis")))
+    };
     argsort |call| call.done(call.seen("x")?.argsort(call.last_axis()));
     unique |call| call.done(call.seen("x")?.unique().map(|(values, _)| values));
     unique_counts |call| call.done(call.seen("x")?.unique().map(|(_, counts)| counts));

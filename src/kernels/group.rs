@@ -93,6 +93,14 @@ impl Groups {
         })
     }
 
+    /// Returns values that are listed group after group in the stored order of the entries.
+    pub(crate) fn in_stored_order<T: Copy>(&self, values: Vec<T>) -> Allocated<Vec<T>> {
+        let (Some(order), Some(&first)) = (&self.order, values.first()) else { return Ok(values) };
+        let mut stored = alloc::copies(first, values.len())?;
+        order.iter().zip(values).for_each(|(&entry, value)| stored[entry] = value);
+        Ok(stored)
+    }
+
     /// Returns a function for the values of each group as a part of `values`. Returns `None` if the groups are not in
     /// stored order.
     pub(crate) fn in_order<'a, T>(&'a self, values: &'a [T]) -> Option<impl Fn(usize) -> &'a [T] + 'a> {

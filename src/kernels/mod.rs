@@ -44,6 +44,7 @@ pub(crate) mod rank;
 pub(crate) mod ranked;
 pub(crate) mod row_products;
 pub(crate) mod runs;
+pub(crate) mod scan;
 pub(crate) mod scatter;
 pub(crate) mod scatter_fold;
 pub(crate) mod scatter_slices;

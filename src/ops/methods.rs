@@ -76,6 +76,8 @@ macro_rules! operations {
             $public
             "Returns the differences of neighbours along an axis"
             binary::diff [] (n: usize, axis: impl Position) -> $Reduced<$Own, $elem> [where $elem: Numeric];
+            "Returns the product of the elements up to each position of an axis"
+            reduce::cumprod [] (axis: impl Position) -> $Reduced<$Own, <$elem as Ring>::Sum> [where $elem: Ring];
         }
     };
     ([$($public:tt)*], $elem:ty, $Reduced:ident<$Own:ident>, $Tests:ty) => {
@@ -101,6 +103,12 @@ macro_rules! operations {
                 Y: Partner<Self, Elem = $elem, Zipped<bool>: Operand<Elem = bool>>];
             "Returns the positions along an axis, in increasing order of the elements"
             reduce::argsort [] (axis: impl Position) -> $Reduced<$Own, u64> [where $elem: Real];
+            "Returns the sum of the elements up to each position of an axis"
+            reduce::cumsum [] (axis: impl Position) -> $Reduced<$Own, <$elem as Ring>::Sum> [where $elem: Ring];
+            "Returns the sum of the elements up to each position of an axis, ignoring NaN"
+            reduce::nancumsum [] (axis: impl Position) -> $Reduced<$Own, $elem> [where $elem: Float];
+            "Returns the product of the elements up to each position of an axis, ignoring NaN"
+            reduce::nancumprod [] (axis: impl Position) -> $Reduced<$Own, $elem> [where $elem: Float];
             "Returns the softmax over the given axes"
             product::softmax [] (options: impl Into<Axes>) -> $Reduced<$Own, $elem> [where $elem: Float];
             "Returns the logarithm of the softmax over the given axes"

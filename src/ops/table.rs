@@ -482,6 +482,16 @@ operations! {
     topk_index "x k axis?" Along [stores];
     topk_backward "x upstream k axis?" Whole;
     argsort "x axis?" Along [stores];
+    cumsum "x axis" Along
+        [command(Scan, "Sums of the elements up to each position",
+            "tests/data/mauna_loa_co2.mtx --axis 1 --stored-only")];
+    cumsum_backward "x upstream axis" Along [linear];
+    cumprod "x axis" Along;
+    cumprod_backward "x upstream axis" Along;
+    nancumsum "x axis" Along;
+    nancumsum_backward "x upstream axis" Along;
+    nancumprod "x axis" Along;
+    nancumprod_backward "x upstream axis" Along;
     unique "x" Whole;
     unique_counts "x" Whole;
     nonzero "x" Whole;

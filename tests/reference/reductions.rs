@@ -8,7 +8,7 @@ use super::dense::{Dense, Groups, Sparse, groups, ravel, reduced_coords, reduced
 use super::exact::{F64, Real, Summed, SummedFloat, quotient, total};
 use super::scalar::{RealScalar, Scalar};
 use std::cmp::Ordering::{Equal, Greater, Less};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The elements of a group with their row-major positions in it.
 pub type Group<T> = [(u64, T)];
@@ -752,4 +752,59 @@ pub fn lists<T: Scalar, U: Copy>(
 
 fn group_at<T: Scalar>(x: &Dense<T>, cell: &[usize]) -> Vec<(u64, T)> {
     cell.iter().enumerate().map(|(at, &position)| (at as u64, x.data[position])).collect()
+}
+
+/// The results of the entries of each line along an axis; the first entry without a result, if there is one.
+pub fn along<T: Scalar, U: Scalar>(
+    x: &Sparse<T>,
+    axis: usize,
+    fill: U,
+    of: impl Fn(&Group<T>) -> Vec<Option<U>>,
+) -> Result<Sparse<U>, Vec<usize>> {
+    let mut lines = BTreeMap::<Vec<usize>, Vec<(u64, T)>>::new();
+    for (at, &value) in &x.entries {
+        let mut line = at.clone();
+        line.remove(axis);
+        lines.entry(line).or_default().push((at[axis] as u64, value));
+    }
+    let mut entries = BTreeMap::new();
+    for (line, group) in lines {
+        for ((place, _), found) in group.iter().zip(of(&group)) {
+            let mut at = line.clone();
+            at.insert(axis, *place as usize);
+            match found {
+                Some(found) => entries.insert(at, found),
+                None => return Err(at),
+            };
+        }
+    }
+    Ok(Sparse::new(&x.shape, entries, fill))
+}
+
+/// A reduction of the first elements of a line, for each number of elements.
+pub fn prefixes<T: Scalar, U>(of: impl Fn(&Group<T>) -> Option<U>) -> impl Fn(&Group<T>) -> Vec<Option<U>> {
+    move |group| (1..=group.len()).map(|count| of(&group[..count])).collect()
+}
+
+/// The products of the first elements of a line, from left to right, each rounded once with an exponent of any size.
+pub fn products<T: Multiplied>(group: &Group<T>) -> Vec<Option<T>> {
+    let mut product: Factor = None;
+    let mut next = |value: T| {
+        product = Some(product.as_ref().map_or(value.to_parts(), |product| times(product, &value.to_parts())));
+        product.clone().map(T::from_parts)
+    };
+    group.iter().map(|&(_, value)| next(value)).collect()
+}
+
+/// The gradients of running sums: the exact sums of the upstream gradients from each element on.
+pub fn sum_gradients<G: SummedFloat>(upstream: &[G]) -> Vec<G> {
+    (0..upstream.len()).map(|at| G::sum_from(&total(&upstream[at..])).expect("floats do not overflow")).collect()
+}
+
+/// The gradients of running products of real numbers: the sum over all later results of the product of the other
+/// elements of the result.
+pub fn product_gradients(elements: &[f64], upstream: &[f64]) -> Vec<f64> {
+    let others = |last: usize, at: usize| (0..=last).filter(move |&other| other != at).map(|other| elements[other]);
+    let term = |last: usize, at: usize| upstream[last] * others(last, at).product::<f64>();
+    (0..elements.len()).map(|at| (at..elements.len()).map(|last| term(last, at)).sum()).collect()
 }

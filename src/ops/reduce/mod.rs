@@ -20,6 +20,7 @@ mod position;
 mod prod;
 mod quantile;
 pub(crate) mod ranked;
+mod scan;
 pub(crate) mod sparse;
 #[cfg(feature = "lazy")]
 mod streamed;
@@ -39,13 +40,14 @@ pub use norm::{Norm, NormOrder, norm};
 pub use position::{argmax, argmin, nanargmax, nanargmin};
 pub use prod::{nanprod, prod};
 pub use quantile::{Quantile, QuantileMethod, median, nanquantile, quantile};
+pub use scan::{cumprod, cumsum, nancumprod, nancumsum};
 pub use sum::{mean, nanmean, nansum, sum};
 pub use topk::{argsort, topk, topk_index};
 pub use unique::unique;
 pub use var::{Var, nanstd, nanvar, std, var};
 // Inside the crate, a gradient is called `NAME_backward`.
 pub(crate) use {
-    any::*, extreme::*, logsumexp::*, nanmedian::*, norm::*, prod::*, quantile::*, sum::*, topk::*, var::*,
+    any::*, extreme::*, logsumexp::*, nanmedian::*, norm::*, prod::*, quantile::*, scan::*, sum::*, topk::*, var::*,
 };
 
 /// The gradients, by the names of their functions.
@@ -60,6 +62,10 @@ pub(super) mod grad {
     pub use super::prod::{nanprod_backward as nanprod, prod_backward as prod};
     pub use super::quantile::{
         median_backward as median, nanquantile_backward as nanquantile, quantile_backward as quantile,
+    };
+    pub use super::scan::{
+        cumprod_backward as cumprod, cumsum_backward as cumsum, nancumprod_backward as nancumprod,
+        nancumsum_backward as nancumsum,
     };
     pub use super::sum::{
         mean_backward as mean, nanmean_backward as nanmean, nansum_backward as nansum, sum_backward as sum,

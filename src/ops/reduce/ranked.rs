@@ -262,7 +262,7 @@ fn rank_groups<T: Real>(
 }
 
 /// Returns the elements of an array with the ranked axis last.
-fn lanes<'a, T: Element>(x: &'a ArrayViewD<'_, T>, axis: usize) -> Result<Cow<'a, [T]>> {
+pub(super) fn lanes<'a, T: Element>(x: &'a ArrayViewD<'_, T>, axis: usize) -> Result<Cow<'a, [T]>> {
     check_result::<T>(&x.shape().into(), dense_bytes(x))?;
     let mut order: Vec<usize> = (0..x.ndim()).filter(|&other| other != axis).collect();
     order.push(axis);
@@ -274,7 +274,7 @@ fn lanes<'a, T: Element>(x: &'a ArrayViewD<'_, T>, axis: usize) -> Result<Cow<'a
 }
 
 /// Returns the array of `shape` from items with this axis last.
-fn from_lanes<U: Copy>(items: Vec<U>, shape: &Shape, axis: usize) -> Result<ArrayD<U>> {
+pub(super) fn from_lanes<U: Copy>(items: Vec<U>, shape: &Shape, axis: usize) -> Result<ArrayD<U>> {
     let rank = shape.rank();
     let lengths: Shape = (0..rank).filter(|&other| other != axis).chain([axis]).map(|axis| shape[axis]).collect();
     let order: Vec<usize> = (0..axis).chain([rank - 1]).chain(axis..rank - 1).collect();

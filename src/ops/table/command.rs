@@ -34,6 +34,8 @@ pub enum CommandKind {
     Topk,
     /// Differences along an axis.
     Diff,
+    /// Running results along an axis.
+    Scan,
     /// A set of values.
     Isin,
     /// A binary operation.

@@ -8,8 +8,9 @@ use lacuna::eval::{CommandKind, CommandSpec};
 
 use super::lists::{IsinArgs, TakeArgs, TakeBackwardArgs};
 use super::parameters::{
-    Parameter, axes, ddof, even, first_axis, is_stored_only, k, keep_dims, last_axis, method, of_stored, options,
-    order, permutation, probability, slices, spec, stored_only, times, upstream, upstream_of, wrt_file, wrt_operand,
+    Parameter, axes, ddof, even, first_axis, is_stored_only, k, keep_dims, last_axis, method, of_stored, one_axis,
+    options, order, permutation, probability, slices, spec, stored_only, times, upstream, upstream_of, wrt_file,
+    wrt_operand,
 };
 use super::shared::{EngineArgs, InputArgs, Output, Reading};
 use super::words::{RightArg, operand, semirings};
@@ -91,6 +92,7 @@ fn arguments(kind: CommandKind) -> (Operands, &'static [Parameter]) {
         CommandKind::Norm => (Operands::One, &[axes, keep_dims, stored_only, order]),
         CommandKind::Topk => (Operands::One, &[k, last_axis, stored_only]),
         CommandKind::Diff => (Operands::One, &[times, last_axis, stored_only]),
+        CommandKind::Scan => (Operands::One, &[one_axis, stored_only]),
         CommandKind::Zip | CommandKind::Matmul => (Operands::Two, &[of_stored]),
         CommandKind::Slice => (Operands::One, &[slices]),
         CommandKind::Join => (Operands::List, &[first_axis]),
@@ -111,7 +113,8 @@ pub(super) fn group_of(name: &str) -> &'static str {
             | CommandKind::Transpose
             | CommandKind::Take
             | CommandKind::Topk
-            | CommandKind::Diff,
+            | CommandKind::Diff
+            | CommandKind::Scan,
         ) => "Indexing",
         Some(CommandKind::Matmul | CommandKind::Einsum) => "Products",
         _ => "Reductions",
@@ -132,6 +135,7 @@ fn gradient_example(kind: CommandKind) -> &'static str {
         CommandKind::Norm => "tests/data/karate.mtx --axis 1",
         CommandKind::Topk => "tests/data/karate.mtx --k 2 --axis 1",
         CommandKind::Diff => "tests/data/karate.mtx --axis 1",
+        CommandKind::Scan => "tests/data/mauna_loa_co2.mtx --axis 1 --stored-only",
         CommandKind::Zip | CommandKind::Matmul => "tests/data/karate.mtx tests/data/karate.mtx",
         CommandKind::Slice => "tests/data/karate.mtx 10:20,::2",
         CommandKind::Join => "tests/data/karate.mtx tests/data/karate.mtx --axis 1",

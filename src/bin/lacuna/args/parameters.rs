@@ -103,6 +103,10 @@ fn axis() -> Arg {
     option("axis", "N", "The axis").value_parser(axis_of).allow_hyphen_values(true)
 }
 
+pub(super) fn one_axis() -> Arg {
+    axis().required(true)
+}
+
 pub(super) fn first_axis() -> Arg {
     axis().default_value("0")
 }
