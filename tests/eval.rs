@@ -1280,8 +1280,10 @@ fn gradients_of_gradients_agree_with_central_differences() {
         };
     }
     for name in lacuna::__function_names! { of_table } {
-        check_differences(&format!("sum(grad({name}(x) * x, x, z) * d)"));
-        check_differences(&format!("sum(grad({name}(stored(x)) * x, x, z) * d)"));
+        // The elements of `x` are below 1, where `acosh` is NaN.
+        let of = if name == "acosh" { "x + 2" } else { "x" };
+        check_differences(&format!("sum(grad({name}({of}) * x, x, z) * d)"));
+        check_differences(&format!("sum(grad({name}(stored({of})) * x, x, z) * d)"));
     }
     for of in [
         "x ** 3 - x ** 2.5",

@@ -517,3 +517,10 @@ fn a_generic_function_maps_any_operand() {
     let x = CsrTensor::new([1, 2], vec![0, 1], vec![1], vec![0.5], 0.0).unwrap();
     assert_eq!(softplus(&x).unwrap().to_dense().unwrap(), softplus(&x.to_dense().unwrap()).unwrap());
 }
+
+/// The function `acosh` of libm returns numbers for large negative arguments.
+#[test]
+fn acosh_below_one_is_nan() {
+    let found = lacuna::acosh(&arr1(&[-12345.678, -24691.356, -2.0, 0.0, f64::NEG_INFINITY])).unwrap();
+    assert!(found.iter().all(|value| value.to_bits() == f64::NAN.to_bits()));
+}
