@@ -32,6 +32,18 @@ fn assert_outcome<P: Pattern, T: Both>(found: Result<Tensor<P, T>>, expected: &O
     }
 }
 
+/// Returns the tensor with the canonical NaN in place of each NaN.
+fn without_payloads<T: Both>(x: CooTensor<T, u64>) -> CooTensor<T, u64> {
+    let values = x.values().iter().map(|value| value.canonical()).collect();
+    CooTensor::from_parts(x.pattern().clone(), values, x.fill()).unwrap()
+}
+
+/// Returns the entries with the canonical NaN in place of each NaN.
+fn canonical<T: Both>(mut x: Sparse<T>) -> Sparse<T> {
+    x.entries.values_mut().for_each(|value| *value = value.canonical());
+    x
+}
+
 fn differences_are_those_of_the_definition<T: Both + Drawn + Numeric + Computes>()
 where
     AnyTensor: From<CooTensor<T, u64>>,
@@ -49,7 +61,9 @@ where
         assert_outcome(diff(&coo.stored(), n, axis), &of_views);
         assert_outcome(csr.stored().diff(n, axis), &of_views);
         assert_outcome(cause(csr.lazy().stored().diff(n, axis as isize).collect()), &of_views);
-        assert_outcome(any.stored().diff(n, axis).and_then(|found| found.into_coo::<T, u64>()), &of_views);
+        // A dynamically typed half is subtracted in a wider type, which does not keep the payload of a NaN.
+        let found = any.stored().diff(n, axis).and_then(|found| found.into_coo::<T, u64>()).map(without_payloads);
+        assert_outcome(found, &of_views.map(canonical));
         let all =
             Sparse::new(&x.shape, dense.coords().into_iter().map(|at| (at.clone(), dense.get(&at))).collect(), x.fill);
         // Every position of the operand is stored, so the fill does not count.
