@@ -317,6 +317,7 @@ on_operands! {
     /// - the errors of [`diff`](crate::diff());
     /// - `NoOperation`: the elements are `bool`.
     pub fn diff(&self, n: usize, axis: impl Position) -> Result<AnyTensor> {
+        ops::check_order(n)?;
         let axis = normalize_axis(axis.to_i128(), self.rank())?;
         let whole = chosen(self, &moved::unmoved(&self.shape()))?;
         (0..n.min(self.shape()[axis])).try_fold(whole, |found, _| {

@@ -44,7 +44,7 @@ impl ScanAxis {
         if !x.counts_unstored {
             return Ok(());
         }
-        let why = "the results between two entries are not the fill; x.stored() skips unstored positions, and the \
+        let why = "the results between two entries differ from the fill; x.stored() skips unstored positions, and the \
                    dense form counts them";
         Err(Error::Argument { operation: self.name, why: why.into() })
     }

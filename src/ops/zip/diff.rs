@@ -8,6 +8,7 @@ use crate::base::alloc;
 use crate::base::axes::normalize_axis;
 use crate::base::error::{Error, Result};
 use crate::base::index::Position;
+use crate::base::limit::{default_limit, guard};
 use crate::convert::dense_array;
 use crate::element::{Element, Float, Numeric};
 use crate::ops::op;
@@ -15,6 +16,18 @@ use crate::ops::operand::{ErasedOperand, ErasedResult, Operand, SparseOperand};
 use crate::ops::select::{moved, select_with, select_with_backward};
 use crate::tensor::Tensor;
 use crate::tensor::erased::SparseCow;
+
+/// The largest order of a difference. The entries of a sparse operand can be in one more difference per order.
+const MAX_ORDER: usize = 16;
+
+/// Rejects an order above [`MAX_ORDER`].
+pub(crate) fn check_order(n: usize) -> Result<()> {
+    if n <= MAX_ORDER {
+        return Ok(());
+    }
+    let why = format!("n = {n} exceeds {MAX_ORDER}; take the differences of a result again");
+    Err(Error::Argument { operation: op::diff.name, why: why.into() })
+}
 
 /// Returns the difference of two operands of one kind and shape.
 fn difference<T: Numeric>(upper: &ErasedOperand<'_, T>, lower: &ErasedOperand<'_, T>) -> Result<ErasedResult<T>> {
@@ -99,6 +112,7 @@ pub(crate) fn in_diff(error: Error) -> Error {
 ///
 /// # Errors
 ///
+/// - `Argument`: `n` is above 16;
 /// - `AxisOutOfRange`: `x` does not have the axis;
 /// - `Overflow`: an integer difference does not fit the element type.
 ///
@@ -128,8 +142,17 @@ pub(crate) fn in_diff(error: Error) -> Error {
 #[doc(alias = "numpy.diff")]
 #[doc(alias = "difference")]
 pub fn diff<X: Operand<Elem: Numeric>>(x: &X, n: usize, axis: impl Position) -> Result<X::Reduced<X::Elem>> {
+    check_order(n)?;
     let axis = normalize_axis(axis.to_i128(), x.lengths().len())?;
     X::restore(differences(&x.erased(), n, axis).map_err(in_diff)?)
+}
+
+/// Returns the number of bytes that the entries or the elements of an operand occupy.
+fn bytes_of<T: Element>(x: &ErasedOperand<'_, T>) -> usize {
+    match x {
+        ErasedOperand::Sparse(x) => x.sparse().stored_bytes(),
+        ErasedOperand::Array(x) => size_of::<T>() * x.array.len(),
+    }
 }
 
 /// Returns zeros at the positions that an operand holds.
@@ -156,8 +179,8 @@ fn zeros_at<T: Element, G: Element>(x: &ErasedOperand<'_, T>) -> Result<ErasedOp
 ///
 /// # Implicit values
 ///
-/// For a sparse `x`, the gradient has the pattern of `x` (shared) and a fill of 0. At an unstored position, `upstream`
-/// has its fill.
+/// For a sparse `x`, the gradient has the pattern of `x` (shared) and a fill of 0. Positions that `upstream` does not
+/// store have the fill of `upstream`.
 ///
 /// # NaN
 ///
@@ -166,8 +189,11 @@ fn zeros_at<T: Element, G: Element>(x: &ErasedOperand<'_, T>) -> Result<ErasedOp
 ///
 /// # Errors
 ///
+/// - `Argument`: `n` is above 16;
 /// - `AxisOutOfRange`: `x` does not have the axis;
-/// - `ShapeMismatch`: `upstream` does not have the shape of the forward result.
+/// - `ShapeMismatch`: `upstream` does not have the shape of the forward result;
+/// - `TooLarge`: the differences of all orders below `n` need more than the larger of 1 GiB and 16 times the bytes of
+///   `x`.
 ///
 /// # Complexity
 ///
@@ -192,6 +218,7 @@ pub fn diff_backward<X: Operand, U: Operand<Elem: Float + Numeric>>(
     n: usize,
     axis: impl Position,
 ) -> Result<X::Reduced<U::Elem>> {
+    check_order(n)?;
     let axis = normalize_axis(axis.to_i128(), x.lengths().len())?;
     let n = n.min(x.lengths()[axis]);
     if n == 0 {
@@ -199,9 +226,12 @@ pub fn diff_backward<X: Operand, U: Operand<Elem: Float + Numeric>>(
     }
     // The gradient of each order is at the entries of the order before it.
     let mut orders = vec![zeros_at::<X::Elem, U::Elem>(&x.erased())?];
+    let (mut held, limit) = (0, default_limit(bytes_of(&orders[0])));
     for order in 1..n {
-        let found = differences(&orders[order - 1], 1, axis)?;
-        orders.push(found.into());
+        let found = differences(&orders[order - 1], 1, axis)?.into();
+        held += bytes_of(&found) as u128;
+        guard::<u8>("the differences of all orders", held, limit, "use a smaller n")?;
+        orders.push(found);
     }
     let back = |x: &ErasedOperand<'_, U::Elem>, g: &ErasedOperand<'_, U::Elem>| {
         let [upper, lower] = moved::halves(x.lengths(), axis).map(|moves| select_with_backward(x, &moves, g));
@@ -210,4 +240,21 @@ pub fn diff_backward<X: Operand, U: Operand<Elem: Float + Numeric>>(
     let last = back(&orders[n - 1], &upstream.erased())?;
     let found = orders[..n - 1].iter().rev().try_fold(last, |g, x| back(x, &g.into()))?;
     X::restore(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::limit::within;
+    use crate::tensor::coo::CooTensor;
+
+    #[test]
+    fn the_gradient_bounds_the_bytes_of_all_orders() {
+        let x = CooTensor::new([9], vec![vec![4]], vec![1.0], 0.0).unwrap();
+        let upstream = CooTensor::new([5], vec![vec![0]], vec![1.0], 0.0).unwrap();
+        let gradient = |limit| within(Some(limit), || diff_backward(&x, &upstream, 4, 0));
+        // Orders 1 to 3 have 2, 3 and 4 entries of 12 bytes.
+        assert!(matches!(gradient(107), Err(Error::TooLarge { bytes: 108, .. })));
+        assert_eq!(gradient(108).unwrap().values(), [1.0]);
+    }
 }
