@@ -26,7 +26,7 @@ pub(crate) fn check_order(n: usize) -> Result<()> {
         return Ok(());
     }
     let why = format!("n = {n} exceeds {MAX_ORDER}; take the differences of a result again");
-    Err(Error::Argument { operation: op::diff.name, why: why.into() })
+    Err(Error::Argument { operation: op::diff.name, why })
 }
 
 /// Returns the difference of two operands of one kind and shape.
