@@ -117,17 +117,16 @@ fn any_of_cells(kept: &KeptAxes<'_>, count: usize, truths: &dyn NonzeroBits) -> 
 ///
 /// # Gradient
 ///
-/// [`grad::any`](crate::grad::any()), which is a surrogate: logical or does not have a derivative.
+/// [`grad::any`](crate::grad::any()) is a surrogate, because logical or does not have a useful derivative.
 ///
-/// # Errors
-///
-/// - `AxisOutOfRange`, `AxisRepeated`: an axis is out of range for the rank, or appears twice;
-/// - `TooLarge`: the result has too many offsets (CSR) or elements (arrays).
+#[doc = page!(errors)]
 ///
 /// # Complexity
 ///
-/// O(nnz · rank) if the kept axes come first or if there are at most 32 output elements per entry, otherwise O(nnz ·
-/// (rank + log nnz)). O(nnz + lanes) for trailing axes of CSR. O(elements) for arrays. A reduction over all axes or of
+/// Here *nnz* is the number of stored entries of `x`, *rank* is the number of axes, and *lanes* is the number of rows
+/// of a CSR tensor. A COO tensor takes O(nnz · rank) if the kept axes come first or if there are at most 32 output
+/// elements per entry, otherwise O(nnz · (rank + log nnz)). A CSR tensor takes O(nnz + lanes) if the kept axes come
+/// first, and otherwise the time of a COO tensor. An array takes O(number of elements). A reduction over all axes or of
 /// a long CSR lane stops soon after the first nonzero value.
 ///
 /// # Examples
@@ -160,26 +159,29 @@ pub fn any<X: Operand>(x: &X, axes: impl Into<Axes>) -> Result<X::Reduced<bool>>
 
 /// Returns the surrogate gradient of [`any()`]: the gradient of each entry's group.
 ///
-/// *dx*<sub>k,r</sub> = *dy*<sub>k</sub>
+/// *dx*<sub>k,r</sub> = *dy*<sub>k</sub>, where *dy* is the upstream gradient, for *k* over the kept axes and *r* over
+/// the reduced axes.
 ///
-/// Logical or is constant almost everywhere, so its derivative is zero or does not exist. This surrogate is the
-/// gradient of a sum, so the gradient of a loss reaches the entries. The surrogate reads only the pattern of `x`, not
-/// the values.
+/// Logical or is constant almost everywhere, so the derivative of `any` is zero or does not exist. The surrogate is the
+/// gradient of [`sum`](crate::sum()), so the gradient of a loss reaches the entries. The surrogate reads only the
+/// pattern of `x`, not the values.
 ///
 /// # Shapes
 ///
-/// `upstream` has exactly the shape of `any(x, axes)`, including kept axes. The result has the shape of `x`.
+/// `upstream` has exactly the shape of `any(x, axes)`, including axes that are kept with length 1. The result has the
+/// shape of `x`.
 ///
 /// # Implicit values
 ///
 /// For a sparse `x`, the result has the pattern of `x` (shared) and a fill of 0. Positions that `upstream` does not
-/// store have the fill of `upstream`. Entries of `upstream` for groups without an entry of `x` are dropped.
+/// store have the fill of `upstream`, or 0 if `upstream` is a stored view. Entries of `upstream` for groups without an
+/// entry of `x` are dropped.
 ///
 /// # NaN
 ///
 /// Gradients are passed on unchanged, except that a zero is `+0.0`.
 ///
-#[doc = page!(second_gradient)]
+#[doc = page!(no_second_gradient)]
 ///
 /// # Errors
 ///
@@ -187,8 +189,8 @@ pub fn any<X: Operand>(x: &X, axes: impl Into<Axes>) -> Result<X::Reduced<bool>>
 ///
 /// # Complexity
 ///
-/// The cost of [`any()`], plus O(nnz) of a sparse `upstream` and at most a search of O(rank · log nnz) per output
-/// element.
+/// The cost of [`any()`]. If `upstream` is sparse with *m* entries, O(*m*) and at most a search of O(rank · log *m*)
+/// per output element are added.
 ///
 /// # Examples
 ///

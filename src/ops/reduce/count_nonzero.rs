@@ -74,7 +74,8 @@ impl<T: Element> Fold<T> for CountNonzero {
 
 /// Returns the number of nonzero elements over the given axes.
 ///
-/// *y*<sub>k</sub> = #{ *r* : *x*<sub>k,r</sub> ≠ 0 }, for *k* over the kept axes and *r* over the reduced axes.
+/// *y*<sub>k</sub> is the number of *r* with *x*<sub>k,r</sub> ≠ 0, for *k* over the kept axes and *r* over the reduced
+/// axes.
 ///
 /// # Shapes
 ///
@@ -84,9 +85,10 @@ impl<T: Element> Fold<T> for CountNonzero {
 ///
 /// # Implicit values
 ///
-/// A group with a stored entry has a stored result, even if the result is 0. All other output elements hold the fill.
-/// Unstored positions count if the fill of `x` is nonzero. The fill of the result is then the number of positions of a
-/// group, otherwise 0. If no output element holds the fill and the number does not fit in `u64`, the fill is also 0.
+/// A group consists of the positions that are reduced into one output element. A group with a stored entry has a stored
+/// result, even if the result is 0. All other output elements hold the fill. If the fill of `x` is nonzero, unstored
+/// positions count, and the fill of the result is the number of positions of a group. Otherwise the fill of the result
+/// is 0. If no output element holds the fill and the number of positions does not fit in `u64`, the fill is also 0.
 ///
 /// For [`x.stored()`](crate::Tensor::stored), only stored entries count, and the fill of the result is 0.
 ///
@@ -98,16 +100,15 @@ impl<T: Element> Fold<T> for CountNonzero {
 ///
 /// None: the count is constant almost everywhere.
 ///
-/// # Errors
-///
-/// - `AxisOutOfRange`, `AxisRepeated`: an axis is out of range for the rank, or appears twice;
-/// - `Uncountable`: a group has more than 2<sup>64</sup> − 1 nonzero positions;
-/// - `TooLarge`: the result has too many offsets (CSR) or elements (arrays).
+#[doc = page!(errors)]
+/// - `Uncountable`: a group has more than 2<sup>64</sup> − 1 nonzero positions.
 ///
 /// # Complexity
 ///
-/// O(nnz · rank) if the kept axes come first or if there are few output elements per entry, otherwise O(nnz · (rank +
-/// log nnz)). O(nnz + lanes) for trailing axes of CSR. O(elements) for arrays.
+/// Here *nnz* is the number of stored entries of `x`, *rank* is the number of axes, and *lanes* is the number of rows
+/// of a CSR tensor. A COO tensor takes O(nnz · rank) if the kept axes come first or if there are few output elements
+/// per entry, otherwise O(nnz · (rank + log nnz)). A CSR tensor takes O(nnz + lanes) if the kept axes come first, and
+/// otherwise the time of a COO tensor. An array takes O(number of elements).
 ///
 /// # Examples
 ///

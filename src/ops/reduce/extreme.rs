@@ -182,7 +182,8 @@ impl<T: Real, G: Float> Gradient<T, G> for ExtremeGradient {
 /// [`grad::min`](crate::grad::min()).
 ///
 #[doc = page!(errors)]
-/// - `EmptyGroup`: a group is empty.
+/// - `EmptyGroup`: a reduced axis has length 0, and the result has at least one element. A stored view does not return
+///   this error.
 ///
 #[doc = page!(complexity)]
 /// ```
@@ -219,7 +220,8 @@ pub fn min<X: Operand<Elem: Real>>(x: &X, axes: impl Into<Axes>) -> Result<X::Re
 ///
 /// # Errors
 ///
-/// The errors of [`min()`], and `ShapeMismatch` if `upstream` does not have the shape of the forward result.
+/// The errors of [`min()`] except `EmptyGroup`, and `ShapeMismatch` if `upstream` does not have the shape of the
+/// forward result.
 ///
 #[doc = page!(gradient_complexity)]
 /// ```
@@ -258,7 +260,8 @@ pub fn min_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
 /// [`grad::max`](crate::grad::max()).
 ///
 #[doc = page!(errors)]
-/// - `EmptyGroup`: a group is empty.
+/// - `EmptyGroup`: a reduced axis has length 0, and the result has at least one element. A stored view does not return
+///   this error.
 ///
 #[doc = page!(complexity)]
 /// ```
@@ -295,7 +298,8 @@ pub fn max<X: Operand<Elem: Real>>(x: &X, axes: impl Into<Axes>) -> Result<X::Re
 ///
 /// # Errors
 ///
-/// The errors of [`max()`], and `ShapeMismatch` if `upstream` does not have the shape of the forward result.
+/// The errors of [`max()`] except `EmptyGroup`, and `ShapeMismatch` if `upstream` does not have the shape of the
+/// forward result.
 ///
 #[doc = page!(gradient_complexity)]
 /// ```
@@ -327,14 +331,15 @@ pub fn max_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
 ///
 /// # NaN
 ///
-/// NaNs are skipped. A group with only NaN yields NaN.
+/// NaN elements are skipped. A group with only NaN yields NaN.
 ///
 /// # Gradient
 ///
 /// [`grad::nanmin`](crate::grad::nanmin()).
 ///
 #[doc = page!(errors)]
-/// - an empty group does not return an error: the result is NaN.
+///
+/// An empty group does not return an error, because its minimum is NaN.
 ///
 #[doc = page!(complexity)]
 /// ```
@@ -403,14 +408,15 @@ pub fn nanmin_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
 ///
 /// # NaN
 ///
-/// NaNs are skipped. A group with only NaN yields NaN.
+/// NaN elements are skipped. A group with only NaN yields NaN.
 ///
 /// # Gradient
 ///
 /// [`grad::nanmax`](crate::grad::nanmax()).
 ///
 #[doc = page!(errors)]
-/// - an empty group does not return an error: the result is NaN.
+///
+/// An empty group does not return an error, because its maximum is NaN.
 ///
 #[doc = page!(complexity)]
 /// ```

@@ -167,9 +167,10 @@ impl<T: Float, G: Float> Gradient<T, G> for Weights {
 /// *y*<sub>k</sub> = *m* + ln Σ<sub>r</sub> exp(*x*<sub>k,r</sub> − *m*), where *m* is the largest element of the
 /// group, for *k* over the kept axes and *r* over the reduced axes.
 ///
-/// Each difference, exponential and logarithm is computed in `f64`. The sum is correctly rounded. Then the result is
-/// rounded to the element type. Therefore no exponential overflows, and the result is bitwise identical for any order,
-/// format and number of threads. A zero is `+0.0`.
+/// Each difference, exponential and logarithm is computed in `f64`. The sum of the exponentials is exact and rounded
+/// once to `f64`. Then the result is rounded to the element type. The differences are at most 0, so no exponential
+/// overflows. The result is bitwise identical for any order of the elements, any format and any number of threads. A
+/// zero is `+0.0`.
 ///
 #[doc = page!(reduction)]
 /// The fill of the result is the fill of `x` plus the logarithm of the number of positions of a group. For
@@ -177,20 +178,21 @@ impl<T: Float, G: Float> Gradient<T, G> for Weights {
 ///
 /// # NaN
 ///
-/// A NaN in a group yields NaN. Otherwise an infinity yields infinity. An empty group, or a group of negative
-/// infinities, yields negative infinity.
+/// A NaN in a group yields NaN. Otherwise a positive infinity yields positive infinity. An empty group, or a group with
+/// only negative infinities, yields negative infinity.
 ///
 /// # Gradient
 ///
 /// [`grad::logsumexp`](crate::grad::logsumexp).
 ///
 #[doc = page!(errors)]
-/// - `Uncountable`: a group has 2<sup>128</sup> positions or more, some positions are not stored, and the fill is
-///   finite.
+#[doc = page!(group_errors)]
+/// - `Uncountable`: a group has at least 2<sup>128</sup> − 1 positions, and its unstored positions count as a finite
+///   number.
 ///
 /// # Complexity
 ///
-/// The same as [`var`](crate::var()): two passes over each group.
+/// The same as [`var`](crate::var()). Both functions read each group twice.
 ///
 /// # Examples
 ///
@@ -215,14 +217,15 @@ pub fn logsumexp<X: Operand<Elem: Float>>(x: &X, axes: impl Into<Axes>) -> Resul
 
 /// Returns the gradient of [`logsumexp`]: softmax times the upstream gradient.
 ///
-/// *dx*<sub>k,r</sub> = exp(*x*<sub>k,r</sub> − *m*) / *s* · *dy*<sub>k</sub>, each step in `f64`, where *m* is the
-/// largest element of the group and *s* the sum of exponentials of [`logsumexp`].
+/// *dx*<sub>k,r</sub> = exp(*x*<sub>k,r</sub> − *m*) / *s* · *dy*<sub>k</sub>, where *m* is the largest element of the
+/// group and *s* = Σ<sub>r</sub> exp(*x*<sub>k,r</sub> − *m*). Each operation is rounded to `f64`.
 ///
 #[doc = page!(gradient)]
 ///
 /// # NaN
 ///
-/// If the result of a group is not finite, each element of the group receives NaN.
+/// If the upstream gradient of a group is 0, each element of the group receives `+0.0`. Otherwise, if the forward
+/// result of a group is not finite, each element of the group receives NaN.
 ///
 /// # Gradient
 ///

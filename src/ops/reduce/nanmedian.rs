@@ -18,7 +18,7 @@ pub use crate::kernels::rank::EvenCount;
 
 /// The options of [`nanmedian`] and [`median`](crate::median()).
 ///
-/// [`nanmedian_index`] and the gradients have the same options. Axes convert to this type.
+/// [`nanmedian_index`] and the gradients of both functions have the same options. Plain axes convert to this type.
 ///
 /// # Examples
 ///
@@ -43,7 +43,7 @@ pub struct Nanmedian {
     pub rule: MedianGradient,
     /// True if the gradient of a group with only NaN is divided among its elements.
     ///
-    /// If false, that gradient is dropped.
+    /// If false, the gradient of such a group is dropped.
     pub spread_nan: bool,
 }
 
@@ -72,14 +72,14 @@ impl Nanmedian {
 
     /// Passes the gradient only to the elements at the middle ranks.
     ///
-    /// Elements at all other ranks receive 0, even if their values are equal.
+    /// Elements at all other ranks receive 0, even if they are equal to a middle value.
     pub fn first(self) -> Self {
         Nanmedian { rule: MedianGradient::First, ..self }
     }
 
     /// Passes the gradient of a group with only NaN to its elements.
     ///
-    /// Each of the n elements receives 1/n of the gradient, as in PyTorch.
+    /// Each of the *n* elements of the group receives 1/*n* of the gradient, as in PyTorch.
     pub fn spread_nan(self) -> Self {
         Nanmedian { spread_nan: true, ..self }
     }
@@ -128,9 +128,9 @@ impl<T: Real> Holistic<T> for MedianAndPosition {
 
 /// Returns the median over the given axes, ignoring NaN.
 ///
-/// *y*<sub>k</sub> = (*s*<sub>⌊(m−1)/2⌋</sub> + *s*<sub>⌊m/2⌋</sub>) / 2, where *s*<sub>0</sub> ≤ … ≤
-/// *s*<sub>m−1</sub> are the *x*<sub>k,r</sub> that are not NaN, for *k* over the kept axes and *r* over the reduced
-/// axes.
+/// *y*<sub>k</sub> = (*s*<sub>⌊(m−1)/2⌋</sub> + *s*<sub>⌊m/2⌋</sub>) / 2, where *s*<sub>0</sub> ≤ … ≤ *s*<sub>m−1</sub>
+/// are the *m* elements *x*<sub>k,r</sub> of a group that are not NaN, for *k* over the kept axes and *r* over the
+/// reduced axes.
 ///
 /// For floats, the result has the type of the elements. For integers and `bool`, the result is `f64`. The elements are
 /// compared in their own type. Only the two middle values are converted and then averaged: `[i32::MAX, i32::MAX]` has
@@ -158,37 +158,36 @@ impl<T: Real> Holistic<T> for MedianAndPosition {
 /// Unstored positions have the fill as their value. The function uses the number of unstored positions, and does not
 /// visit each position. A group consists of the positions that are reduced into one output element. A group with a
 /// stored entry has a stored result. All other output elements hold the fill. The fill of the result is the fill of `x`
-/// in the type of a median, or NaN if the groups are empty. If no axis is reduced, the pattern is shared. A group with
-/// more than 2<sup>64</sup> − 1 positions counts as a group with 2<sup>64</sup> − 1 positions. This does not change the
-/// median, because a tensor stores fewer entries than that.
+/// in the type of a median, or NaN if the groups are empty. If no axis is reduced, the pattern is shared. The number of
+/// positions of a group is not limited.
 ///
-/// For [`x.stored()`](crate::Tensor::stored), only stored entries count, and the fill of the result is NaN. Use this
-/// for data whose unstored positions are unknown rather than zero. The result is the median of the same tensor with a
-/// fill of NaN. This also applies to element types without NaN.
+/// For [`x.stored()`](crate::Tensor::stored), only stored entries count, and the fill of the result is NaN. Use the
+/// stored view for data whose unstored positions are unknown rather than zero. For floats, the result is the median of
+/// the same tensor with a fill of NaN.
 ///
 /// # NaN
 ///
-/// NaN is skipped, both as an entry and as the fill. A group with only NaN, and an empty group, yield NaN. The median
-/// of −∞ and ∞ is NaN. Every NaN in the result is the canonical NaN.
+/// NaN is skipped, both as an entry and as the fill. A group with only NaN, and an empty group, yield NaN. If the two
+/// middle values are −∞ and ∞, the median is NaN, except with [`Nanmedian::lower`]. Every NaN in the result is the
+/// canonical NaN.
 ///
 /// # Gradient
 ///
 /// [`grad::nanmedian`](crate::grad::nanmedian()).
 ///
-/// # Errors
-///
-/// - `AxisOutOfRange`, `AxisRepeated`: an axis is out of range for the rank, or appears twice;
-/// - `TooLarge`: the result has too many offsets (CSR) or elements (arrays), or a lane of a broadcast array is too long
-///   to be copied.
+#[doc = page!(errors)]
+#[doc = page!(group_errors)]
 ///
 /// # Complexity
 ///
-/// The median is found by selection without a full sort, in O(nnz) after the entries are grouped. Grouping costs O(nnz
-/// · rank) if the kept axes come first, otherwise O(nnz · (rank + log nnz)). The total is O(nnz + lanes) for trailing
-/// axes of CSR, and O(elements) for arrays.
+/// Here *nnz* is the number of stored entries of `x`, *rank* is the number of axes, and *lanes* is the number of rows
+/// of a CSR tensor. Grouping the entries of a COO tensor takes O(nnz · rank) if the kept axes come first, otherwise
+/// O(nnz · (rank + log nnz)). lacuna then selects the medians without a full sort, in O(nnz). A CSR tensor takes O(nnz
+/// + lanes) if the kept axes come first, and otherwise the time of a COO tensor. An array takes O(number of elements).
 ///
-/// Each thread holds at most two copies of the largest group. Contiguous groups of an array are read in place. If
-/// groups are not contiguous, each thread copies 2 MiB of groups at a time, or the groups that share a cache line.
+/// Each thread holds at most two copies of the largest group. Contiguous groups of an array are read in place. If the
+/// groups are not contiguous, each thread copies about 2 MiB of groups at a time, but at least the groups that share a
+/// cache line.
 ///
 /// # Examples
 ///
@@ -249,7 +248,8 @@ pub fn nanmedian<X: Operand<Elem: Real>>(
 ///
 /// If several elements are equal to the lower middle value, the first position is returned.
 ///
-/// *i*<sub>k</sub> = min { *r* : *x*<sub>k,r</sub> = *s*<sub>⌊(m−1)/2⌋</sub> }
+/// *i*<sub>k</sub> = min { *r* : *x*<sub>k,r</sub> = *s*<sub>⌊(m−1)/2⌋</sub> }, where *s*<sub>⌊(m−1)/2⌋</sub> is the
+/// lower middle value in the formula of [`nanmedian`].
 ///
 /// A position is the row-major index within the reduced axes, in increasing order of the axes, and has the type `u64`.
 /// The element at this position is the median if the number of values is odd, or if [`Nanmedian::lower`] is set.
@@ -261,12 +261,12 @@ pub fn nanmedian<X: Operand<Elem: Real>>(
 /// # Implicit values
 ///
 /// The two results share one pattern. If the fill is the lower middle value, the position may be unstored. The fill of
-/// the positions is 0, or `u64::MAX` if the fill of the medians is NaN. For [`x.stored()`](crate::Tensor::stored), the
-/// result is always the position of a stored entry, counted among all positions.
+/// the positions is 0, or `u64::MAX` if the fill of the medians is NaN. For [`x.stored()`](crate::Tensor::stored), each
+/// position is the position of a stored entry, counted among all positions, or `u64::MAX`.
 ///
 /// # NaN
 ///
-/// A group with only NaN has the position `u64::MAX`. `-0.0` and `0.0` are equal.
+/// A group with only NaN, and an empty group, have the position `u64::MAX`. `-0.0` and `0.0` are equal.
 ///
 /// # Gradient
 ///
@@ -278,7 +278,8 @@ pub fn nanmedian<X: Operand<Elem: Real>>(
 ///
 /// # Complexity
 ///
-/// The cost of [`nanmedian`], and O(rank · log nnz) per group.
+/// The cost of [`nanmedian`], and at most O(rank · log *nnz*) per group, where *nnz* is the number of stored entries of
+/// `x`.
 ///
 /// # Examples
 ///
@@ -296,8 +297,8 @@ pub fn nanmedian<X: Operand<Elem: Real>>(
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 ///
-/// Definition: a rule of this library. PyTorch returns the position of any element equal to the median, and a position
-/// for NaN.
+/// Definition: a rule of this library. PyTorch returns the position of any element equal to the median. For a group
+/// with only NaN, PyTorch also returns a position.
 #[doc(alias = "argmedian")]
 #[doc(alias = "torch.nanmedian")]
 #[allow(clippy::type_complexity)] // a pair of results of ordinary types
@@ -313,24 +314,25 @@ pub fn nanmedian_index<X: Operand<Elem: Real>>(
 /// Returns the gradient of [`nanmedian`], divided among the middle elements.
 ///
 /// *dx*<sub>k,r</sub> = ½ *dy*<sub>k</sub> [*x*<sub>k,r</sub> = *l*] / #*l* + ½ *dy*<sub>k</sub> [*x*<sub>k,r</sub> =
-/// *u*] / #*u*, where *l* = *s*<sub>⌊(m−1)/2⌋</sub> and *u* = *s*<sub>⌊m/2⌋</sub> are the middle values
-/// and #*v* is the number of elements of the group that are equal to *v*.
+/// *u*] / #*u*, where *dy* is the upstream gradient, and *l* and *u* are the lower and the upper middle value of the
+/// group. #*v* is the number of elements of the group that are equal to *v*, and a condition in square brackets is 1 if
+/// it holds, otherwise 0.
 ///
 /// All elements equal to the lower middle value receive equal parts of one half of the gradient. All elements equal to
-/// the upper middle value receive equal parts of the other half. If both middle values are equal, all their elements
-/// receive equal parts of the entire gradient. This rule treats equal elements alike: a median does not change if one
-/// of several equal elements changes a little. The options select other rules:
+/// the upper middle value receive equal parts of the other half. If both middle values are equal, all elements equal to
+/// this value receive equal parts of the entire gradient. This rule treats equal elements alike. The options select
+/// other rules:
 ///
 /// | options | elements that receive a gradient |
 /// | --- | --- |
 /// | none | all elements equal to a middle value: one half of the gradient per middle value |
 /// | [`lower`](Nanmedian::lower) | all elements equal to the lower middle value: the entire gradient |
-/// | [`first`](Nanmedian::first) | the elements at ranks ⌊(m−1)/2⌋ and ⌊m/2⌋: half each; all if the ranks are equal |
+/// | [`first`](Nanmedian::first) | the elements at ranks ⌊(m−1)/2⌋ and ⌊m/2⌋: half each, or all if the ranks are equal |
 /// | `lower`, `first` | the element at rank ⌊(m−1)/2⌋: the entire gradient |
 ///
-/// Ranks start at 0, and order elements by value, then by position. With `first`, the gradient therefore does not
-/// always belong to the first of several equal elements. If four elements are equal, the second and the third receive a
-/// gradient.
+/// Here *m* is the number of elements of the group that are not NaN. Ranks start at 0, and order elements by value,
+/// then by position. With `first`, the gradient therefore does not always belong to the first of several equal
+/// elements. In a group of four equal elements, the second and the third element receive a gradient.
 ///
 /// Each gradient is computed with one product and one quotient, in the type of the gradient, or in `f32` for 16-bit
 /// floats: *dy* · ½ / #*v*. If one value receives the entire gradient, the formula is *dy* / #*v*.
@@ -343,17 +345,18 @@ pub fn nanmedian_index<X: Operand<Elem: Real>>(
 /// # Implicit values
 ///
 /// For a sparse `x`, the result has the pattern of `x` (shared) and a fill of 0. At most 2<sup>64</sup> − 1 unstored
-/// positions count among the equal elements. The gradient of unstored positions is dropped. Positions that `upstream`
-/// does not store have the fill of `upstream`. Entries of `upstream` for groups without an entry of `x` are dropped.
+/// positions count among the elements equal to a middle value, and their part of the gradient is dropped. Positions
+/// that `upstream` does not store have the fill of `upstream`, or 0 if `upstream` is a stored view. Entries of
+/// `upstream` for groups without an entry of `x` are dropped.
 ///
-/// For [`x.stored()`](crate::Tensor::stored), only stored entries count among the equal elements, so no gradient is
-/// dropped.
+/// For [`x.stored()`](crate::Tensor::stored), only stored entries count among the elements equal to a middle value, so
+/// no part of their gradient is dropped.
 ///
 /// # NaN
 ///
-/// A NaN in `x` receives 0. In a group with only NaN, each element receives 0, for any gradient of the group. With
-/// [`spread_nan`](Nanmedian::spread_nan), each element receives an equal part of that gradient instead, as in PyTorch.
-/// A gradient that is NaN is the canonical NaN.
+/// A NaN element receives 0, for any upstream gradient of its group. With [`spread_nan`](Nanmedian::spread_nan), each
+/// element of a group with only NaN receives an equal part of the upstream gradient instead, as in PyTorch. A gradient
+/// that is NaN is the canonical NaN.
 ///
 #[doc = page!(second_gradient)]
 ///
@@ -361,13 +364,13 @@ pub fn nanmedian_index<X: Operand<Elem: Real>>(
 ///
 /// - the errors of [`nanmedian`];
 /// - `ShapeMismatch`: `upstream` does not have the shape of the forward result;
-/// - `Uncountable`: with `first`, a group has more than 2<sup>64</sup> − 1 positions, so the ranks cannot be counted.
+/// - `Uncountable`: with [`Nanmedian::first`], a group has more than 2<sup>64</sup> − 1 positions.
 ///
 /// # Complexity
 ///
-/// The cost of [`nanmedian`], and a lookup of O(rank · log nnz) in a sparse `upstream` per output element. With
-/// `first`, each entry that is equal to a middle value adds O(rank), or O(rank · log lanes) for CSR, to find the
-/// position of the entry.
+/// The cost of [`nanmedian`]. If `upstream` is sparse with *m* entries, each output element adds a search of at most
+/// O(rank · log *m*). With `first`, each entry that is equal to a middle value adds O(rank) for COO, or O(rank · log
+/// *lanes*) for CSR. Here *rank* is the number of axes, and *lanes* is the number of rows of a CSR tensor.
 ///
 /// # Examples
 ///
@@ -395,9 +398,9 @@ pub fn nanmedian_index<X: Operand<Elem: Real>>(
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 ///
-/// Source: a rule of this library. Paddle 3.3 passes the entire gradient to the one element that its forward pass
-/// selects, or one half each to two elements, as [`first`](Nanmedian::first) does. Paddle selects among equal elements
-/// by its top-k; lacuna selects the first position.
+/// Source: a rule of this library. Like [`first`](Nanmedian::first), Paddle 3.3 passes the entire gradient to one
+/// element, or one half each to two elements. If several elements are equal, Paddle and lacuna can select different
+/// elements: Paddle uses its top-k, and lacuna uses the ranks.
 #[doc(alias = "grad")]
 #[doc(alias = "vjp")]
 pub fn nanmedian_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(

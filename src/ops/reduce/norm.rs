@@ -46,7 +46,7 @@ pub enum NormOrder {
 pub struct Norm {
     /// The reduced axes.
     pub axes: Axes,
-    /// The order of a norm.
+    /// The order of the norm.
     pub order: NormOrder,
 }
 
@@ -248,16 +248,16 @@ impl<T: Float, G: Float> Gradient<T, G> for NormGradient {
 
 /// Returns the norm over the given axes.
 ///
-/// The norm is the root of the exact sum of squares, unless [`Norm`] selects another order.
+/// The norm is the root of the sum of squares, unless [`Norm`] selects another order.
 ///
-/// *y*<sub>k</sub> = √Σ<sub>r</sub> *x*<sub>k,r</sub>², for *k* over the kept axes and *r* over the reduced axes.
+/// *y*<sub>k</sub> = √(Σ<sub>r</sub> *x*<sub>k,r</sub>²), for *k* over the kept axes and *r* over the reduced axes.
 /// With [`Norm::one`], the norm is Σ<sub>r</sub> |*x*<sub>k,r</sub>|. With [`Norm::infinity`], the norm is
 /// max<sub>r</sub> |*x*<sub>k,r</sub>|.
 ///
-/// The squares and their sum are exact. The sum is rounded to 53 bits with an unlimited exponent, its root is computed
-/// in `f64`, and the root is rounded to the type. No square overflows or underflows: the norm of `[3e300, 4e300]` is
-/// `5e300`. The sum of magnitudes is exact and rounded once. The result is therefore bitwise identical for any order,
-/// format and number of threads.
+/// The squares and the sum of the squares are exact. This sum is rounded to 53 bits with an unlimited exponent. The
+/// root of the sum is computed in `f64`, and then rounded to the element type. No square overflows or underflows: the
+/// norm of `[3e300, 4e300]` is `5e300`. The sum of magnitudes is exact and rounded once. The result is therefore
+/// bitwise identical for any order of the elements, any format and any number of threads.
 ///
 #[doc = page!(reduction)]
 /// The fill of the result is the norm of a group in which each position holds the fill. For
@@ -265,15 +265,16 @@ impl<T: Float, G: Float> Gradient<T, G> for NormGradient {
 ///
 /// # NaN
 ///
-/// A NaN yields NaN. Otherwise an infinity yields infinity. The norm of an empty group is 0.
+/// A NaN in a group yields NaN. Otherwise an infinity of either sign yields positive infinity. The norm of an empty
+/// group is 0.
 ///
 /// # Gradient
 ///
 /// [`grad::norm`](crate::grad::norm()).
 ///
 #[doc = page!(errors)]
-/// - `Uncountable`: a group has 2<sup>128</sup> positions or more, and the fill is finite and not 0. [`Norm::infinity`]
-///   does not return this error.
+/// - `Uncountable`: a group has at least 2<sup>128</sup> − 1 positions, and its unstored positions count as a finite
+///   number other than 0. With [`Norm::infinity`], the function does not return this error.
 ///
 #[doc = page!(complexity)]
 /// ```
@@ -306,25 +307,31 @@ pub fn norm<X: Operand<Elem: Float>>(x: &X, options: impl Into<Norm>) -> Result<
 
 /// Returns the gradient of [`norm`].
 ///
-/// *dx*<sub>k,r</sub> = *x*<sub>k,r</sub> / *y*<sub>k</sub> · *dy*<sub>k</sub>, where *y* is the norm in `f64`. If
-/// *y*<sub>k</sub> is 0, *dx*<sub>k,r</sub> is 0. With [`Norm::one`], *dx*<sub>k,r</sub> is *dy*<sub>k</sub> with the
-/// sign of
-/// *x*<sub>k,r</sub>, and 0 if *x*<sub>k,r</sub> is 0. With [`Norm::infinity`], the *m* elements with the largest
-/// magnitude receive the gradient for [`Norm::one`] divided by *m*, and all other elements receive 0. Each step is
-/// computed in `f64`.
+/// *dx*<sub>k,r</sub> = *x*<sub>k,r</sub> / *y*<sub>k</sub> · *dy*<sub>k</sub>, where *y*<sub>k</sub> is the norm in
+/// `f64`. Each operation is rounded to `f64`. If *y*<sub>k</sub> is 0, *dx*<sub>k,r</sub> is 0.
+///
+/// With [`Norm::one`], *dx*<sub>k,r</sub> is *dy*<sub>k</sub> times the sign of *x*<sub>k,r</sub>, and 0 if
+/// *x*<sub>k,r</sub> is 0. With [`Norm::infinity`], the *m* elements of the group with the largest magnitude receive
+/// the gradient for [`Norm::one`] divided by *m*, rounded once. All other elements of the group receive 0.
 ///
 #[doc = page!(gradient)]
 ///
 /// # NaN
 ///
-/// A NaN in a group yields NaN for the entire group. With `one`, a NaN yields NaN only for its own position. With
-/// `infinity`, no element receives NaN. Infinity divided by infinity is NaN.
+/// If the upstream gradient of a group is 0, each element of the group receives `+0.0`. Otherwise, a NaN in a group
+/// yields NaN for each element of the group. An infinite element receives NaN, because infinity divided by infinity is
+/// NaN. With [`Norm::one`], a NaN yields NaN only for its own position. With [`Norm::infinity`], each element of a
+/// group with NaN receives 0.
 ///
-#[doc = page!(second_gradient)]
+/// # Gradient
+///
+/// [Lazy graphs](crate::documents::gradients#gradients-of-a-graph) compute the second gradient for the default order.
+/// With [`Norm::one`] and [`Norm::infinity`], this gradient does not have a gradient.
 ///
 /// # Errors
 ///
-/// The errors of [`norm()`], and `ShapeMismatch` if `upstream` does not have the shape of the forward result.
+/// The errors of [`norm()`], and `ShapeMismatch` if `upstream` does not have the shape of the forward result. With
+/// [`Norm::one`], the function does not return `Uncountable`.
 ///
 #[doc = page!(gradient_complexity)]
 /// ```

@@ -93,8 +93,10 @@ impl<T: Real> Holistic<T> for ExtremePosition {
 /// None: a position is constant almost everywhere.
 ///
 #[doc = page!(errors)]
-/// - `Uncountable`: a group has more than 2<sup>64</sup> − 1 positions;
-/// - `EmptyGroup`: a group is empty.
+#[doc = page!(group_errors)]
+/// - `Uncountable`: a group has more than 2<sup>64</sup> − 1 positions.
+/// - `EmptyGroup`: a reduced axis has length 0, and the result has at least one element. A stored view does not return
+///   this error.
 ///
 #[doc = page!(complexity)]
 /// ```
@@ -133,8 +135,10 @@ pub fn argmin<X: Operand<Elem: Real>>(x: &X, axes: impl Into<Axes>) -> Result<X:
 /// None: a position is constant almost everywhere.
 ///
 #[doc = page!(errors)]
-/// - `Uncountable`: a group has more than 2<sup>64</sup> − 1 positions;
-/// - `EmptyGroup`: a group is empty.
+#[doc = page!(group_errors)]
+/// - `Uncountable`: a group has more than 2<sup>64</sup> − 1 positions.
+/// - `EmptyGroup`: a reduced axis has length 0, and the result has at least one element. A stored view does not return
+///   this error.
 ///
 #[doc = page!(complexity)]
 /// ```
@@ -157,7 +161,7 @@ pub fn argmax<X: Operand<Elem: Real>>(x: &X, axes: impl Into<Axes>) -> Result<X:
     holistic(x, ExtremePosition { is_max: true, skips_nan: false }, &axes.into())
 }
 
-/// Returns the position of the smallest element over the given axes.
+/// Returns the position of the smallest element over the given axes, ignoring NaN.
 ///
 #[doc = page!(position)]
 ///
@@ -166,15 +170,17 @@ pub fn argmax<X: Operand<Elem: Real>>(x: &X, axes: impl Into<Axes>) -> Result<X:
 ///
 /// # NaN
 ///
-/// NaNs are skipped. A group with only NaN yields `u64::MAX`.
+/// NaN elements are skipped. A group with only NaN yields `u64::MAX`.
 ///
 /// # Gradient
 ///
 /// None: a position is constant almost everywhere.
 ///
 #[doc = page!(errors)]
-/// - `Uncountable`: a group has more than 2<sup>64</sup> − 1 positions;
-/// - an empty group does not return an error: the result is `u64::MAX`.
+#[doc = page!(group_errors)]
+/// - `Uncountable`: a group has more than 2<sup>64</sup> − 1 positions.
+///
+/// For an empty group, the function returns `u64::MAX` instead of an error.
 ///
 #[doc = page!(complexity)]
 /// ```
@@ -198,7 +204,7 @@ pub fn nanargmin<X: Operand<Elem: Float>>(x: &X, axes: impl Into<Axes>) -> Resul
     holistic(x, ExtremePosition { is_max: false, skips_nan: true }, &axes.into())
 }
 
-/// Returns the position of the largest element over the given axes.
+/// Returns the position of the largest element over the given axes, ignoring NaN.
 ///
 #[doc = page!(position)]
 ///
@@ -207,15 +213,17 @@ pub fn nanargmin<X: Operand<Elem: Float>>(x: &X, axes: impl Into<Axes>) -> Resul
 ///
 /// # NaN
 ///
-/// NaNs are skipped. A group with only NaN yields `u64::MAX`.
+/// NaN elements are skipped. A group with only NaN yields `u64::MAX`.
 ///
 /// # Gradient
 ///
 /// None: a position is constant almost everywhere.
 ///
 #[doc = page!(errors)]
-/// - `Uncountable`: a group has more than 2<sup>64</sup> − 1 positions;
-/// - an empty group does not return an error: the result is `u64::MAX`.
+#[doc = page!(group_errors)]
+/// - `Uncountable`: a group has more than 2<sup>64</sup> − 1 positions.
+///
+/// For an empty group, the function returns `u64::MAX` instead of an error.
 ///
 #[doc = page!(complexity)]
 /// ```

@@ -92,10 +92,10 @@ impl<T: Real, G: Float> GroupGradient<T, G> for ProdGradient {
 ///
 /// *y*<sub>k</sub> = Π<sub>r</sub> *x*<sub>k,r</sub>, for *k* over the kept axes and *r* over the reduced axes.
 ///
-/// For floats and complex numbers, the result has the type of the elements. Integers are multiplied exactly: the
-/// product of signed integers is an `i64`, the product of unsigned integers or `bool` is a `u64`. If an integer factor
-/// is zero, the product is zero, even if the product of all other factors does not fit in 64 bits. The parts of a
-/// complex product are sums of products, as for `*`, and each operation is rounded as below.
+/// For floats and complex numbers, the result has the type of the elements. Integers are multiplied exactly. The
+/// product of signed integers is an `i64`, and the product of unsigned integers or `bool` is a `u64`. If an integer
+/// factor is zero, the product is zero, even if the product of all other factors does not fit in 64 bits. The real and
+/// the imaginary part of a complex product are sums of products, and each of these operations is rounded to 53 bits.
 ///
 #[doc = page!(prod_numbers)]
 ///
@@ -113,8 +113,9 @@ impl<T: Real, G: Float> GroupGradient<T, G> for ProdGradient {
 /// [`grad::prod`](crate::grad::prod()).
 ///
 #[doc = page!(errors)]
-/// - `Overflow`: a product of integers does not fit in 64 bits; the error reports the output element;
-/// - `Uncountable`: a group of a sparse tensor has 2<sup>128</sup> positions or more.
+#[doc = page!(group_errors)]
+/// - `Overflow`: a product of integers does not fit in 64 bits. The error reports the output element.
+/// - `Uncountable`: a group of a sparse tensor or of a stored view has at least 2<sup>128</sup> − 1 positions.
 ///
 /// # Complexity
 ///
@@ -154,18 +155,20 @@ pub fn prod<X: Operand<Elem: Ring>>(x: &X, axes: impl Into<Axes>) -> Result<X::R
 ///
 /// # NaN
 ///
-/// A NaN yields NaN for all other elements of its group.
+/// If the upstream gradient of a group is 0, each element of the group receives `+0.0`. Otherwise, a NaN element yields
+/// NaN for all other elements of its group.
 ///
-#[doc = page!(second_gradient)]
+#[doc = page!(no_second_gradient)]
 ///
 /// # Errors
 ///
-/// The errors of [`prod`] except overflows, and `ShapeMismatch` if `upstream` does not have the shape of the forward
+/// The errors of [`prod`] except `Overflow`, and `ShapeMismatch` if `upstream` does not have the shape of the forward
 /// result.
 ///
 /// # Complexity
 ///
-/// The cost of [`prod`]. For a long group, each halving of the group adds the same cost, at most 128 times.
+/// The cost of [`prod`]. A group of more than 4096 entries is split into two parts repeatedly, until each part has at
+/// most 4096 entries. Each level of parts adds the cost of [`prod`], at most 128 times.
 ///
 /// # Examples
 ///
@@ -190,9 +193,8 @@ pub fn prod_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
 
 /// Returns the product over the given axes, ignoring NaN.
 ///
-/// *y*<sub>k</sub> = Π<sub>r</sub> *x*<sub>k,r</sub>, for *k* over the kept axes and *r* over the reduced axes.
-///
-/// A NaN is a factor of 1 at its position.
+/// *y*<sub>k</sub> = Π<sub>r</sub> *x*<sub>k,r</sub>, for *k* over the kept axes and *r* over the reduced axes. Each
+/// NaN counts as a factor of 1.
 ///
 #[doc = page!(prod_numbers)]
 ///
@@ -211,8 +213,8 @@ pub fn prod_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
 /// [`grad::nanprod`](crate::grad::nanprod()).
 ///
 #[doc = page!(errors)]
-/// - `Overflow`: a product of integers does not fit in 64 bits; the error reports the output element;
-/// - `Uncountable`: a group of a sparse tensor has 2<sup>128</sup> positions or more.
+#[doc = page!(group_errors)]
+/// - `Uncountable`: a group of a sparse tensor or of a stored view has at least 2<sup>128</sup> − 1 positions.
 ///
 /// # Complexity
 ///
@@ -252,18 +254,18 @@ pub fn nanprod<X: Operand<Elem: Float>>(x: &X, axes: impl Into<Axes>) -> Result<
 ///
 /// # NaN
 ///
-/// A NaN receives 0.
+/// A NaN element receives 0.
 ///
-#[doc = page!(second_gradient)]
+#[doc = page!(no_second_gradient)]
 ///
 /// # Errors
 ///
-/// The errors of [`nanprod`] except overflows, and `ShapeMismatch` if `upstream` does not have the shape of the forward
-/// result.
+/// The errors of [`nanprod`], and `ShapeMismatch` if `upstream` does not have the shape of the forward result.
 ///
 /// # Complexity
 ///
-/// The cost of [`nanprod`]. For a long group, each halving of the group adds the same cost, at most 128 times.
+/// The cost of [`nanprod`]. A group of more than 4096 entries is split into two parts repeatedly, until each part has
+/// at most 4096 entries. Each level of parts adds the cost of [`nanprod`], at most 128 times.
 ///
 /// # Examples
 ///

@@ -66,9 +66,9 @@ impl Quantile {
         Quantile { axes: self.axes.keep_dims(), ..self }
     }
 
-    /// Passes the gradient only to the elements at the ranks.
+    /// Passes the gradient only to the elements at the ranks of the quantile.
     ///
-    /// Elements at all other ranks receive 0, even if their values are equal.
+    /// Elements at all other ranks receive 0, even if they are equal to an element at the ranks of the quantile.
     pub fn first(self) -> Self {
         Quantile { rule: MedianGradient::First, ..self }
     }
@@ -200,27 +200,27 @@ impl<T: Real, G: Float> Gradient<T, G> for QuantileGradient {
 ///
 /// The result is the same as for [`nanmedian`](crate::nanmedian()), except that a NaN in a group yields NaN.
 ///
-/// *y*<sub>k</sub> = (*s*<sub>⌊(n−1)/2⌋</sub> + *s*<sub>⌊n/2⌋</sub>) / 2, where *s*<sub>0</sub> ≤ … ≤
-/// *s*<sub>n−1</sub> are the *x*<sub>k,r</sub>, for *k* over the kept axes and *r* over the reduced axes.
+/// *y*<sub>k</sub> = (*s*<sub>⌊(n−1)/2⌋</sub> + *s*<sub>⌊n/2⌋</sub>) / 2, where *s*<sub>0</sub> ≤ … ≤ *s*<sub>n−1</sub>
+/// are the *n* elements *x*<sub>k,r</sub> of a group, for *k* over the kept axes and *r* over the reduced axes.
 ///
-/// Types, options and the rule for the two middle values are the same as for [`nanmedian`](crate::nanmedian()). With
-/// [`Nanmedian::lower`], this is `torch.median`.
+/// The types, the options and the rule for the two middle values are the same as for [`nanmedian`](crate::nanmedian()).
+/// With [`Nanmedian::lower`], `median` returns the same values as `torch.median`.
 ///
 #[doc = page!(reduction)]
 #[doc = page!(quantile_fill)]
 ///
 /// # NaN
 ///
-/// A NaN yields NaN, both as an entry and as the fill of an unstored position. An empty group yields NaN. Middle values
-/// of −∞ and ∞ also yield NaN.
+/// A NaN yields NaN, both as an entry and as the fill of an unstored position. An empty group yields NaN. If the two
+/// middle values are −∞ and ∞, the median is NaN, except with [`Nanmedian::lower`].
 ///
 /// # Gradient
 ///
 /// [`grad::median`](crate::grad::median()).
 ///
 #[doc = page!(errors)]
-/// - a group with too many positions to count does not return an error.
-///
+#[doc = page!(group_errors)]
+//////
 /// # Complexity
 ///
 /// The same as [`nanmedian`](crate::nanmedian()).
@@ -252,19 +252,18 @@ pub fn median<X: Operand<Elem: Real>>(
     holistic(x, QuantileRanks::median(&options), &options.axes)
 }
 
-/// Returns the gradient of [`median`]: see [`grad::nanmedian`](crate::grad::nanmedian()).
+/// Returns the gradient of [`median`], divided among the middle elements.
 ///
-/// Unlike in [`grad::nanmedian`](crate::grad::nanmedian()), each element receives 0 if a NaN makes the median NaN.
-///
-/// *dx*<sub>k,r</sub> is the same as in [`grad::nanmedian`](crate::grad::nanmedian()), whose options select the
-/// elements that receive a gradient.
+/// *dx*<sub>k,r</sub> is the same as in [`grad::nanmedian`](crate::grad::nanmedian()), for groups without NaN. The
+/// options of [`Nanmedian`] select the elements that receive a gradient.
 ///
 #[doc = page!(gradient)]
-/// Unstored positions count among the equal elements. The gradient of unstored positions is dropped.
+/// Unstored positions count among the elements equal to a middle value, and their part of the gradient is dropped.
 ///
 /// # NaN
 ///
-/// In a group with a NaN, each element receives 0, or an equal part of the gradient with [`Nanmedian::spread_nan`].
+/// In a group with a NaN, each element receives 0. With [`Nanmedian::spread_nan`], each element of such a group
+/// receives an equal part of the gradient.
 ///
 #[doc = page!(second_gradient)]
 ///
@@ -309,9 +308,9 @@ fn checked<O: Op>(op: O, q: f64) -> Result<O> {
 
 /// Returns the quantile at `q` over the given axes.
 ///
-/// *y*<sub>k</sub> = *s*<sub>⌊h⌋</sub> + (*s*<sub>⌈h⌉</sub> − *s*<sub>⌊h⌋</sub>) *t*, where *h* = *q*
-/// (*n* − 1), *t* = *h* − ⌊*h*⌋, and *s*<sub>0</sub> ≤ … are the n elements of a group in order. `q` is
-/// from 0 to 1.
+/// *y*<sub>k</sub> = *s*<sub>⌊h⌋</sub> + (*s*<sub>⌈h⌉</sub> − *s*<sub>⌊h⌋</sub>) *t*, where *h* = *q* (*n* − 1) is the
+/// rank and *t* = *h* − ⌊*h*⌋. Here *s*<sub>0</sub> ≤ … ≤ *s*<sub>n−1</sub> are the *n* elements *x*<sub>k,r</sub> of a
+/// group, for *k* over the kept axes and *r* over the reduced axes. `q` is from 0 to 1.
 ///
 #[doc = page!(quantile_numbers)]
 ///
@@ -320,19 +319,21 @@ fn checked<O: Op>(op: O, q: f64) -> Result<O> {
 ///
 /// # NaN
 ///
-/// A NaN or an empty group yields NaN; [`nanquantile`] skips NaNs. A quantile between −∞ and ∞ is NaN.
+/// A NaN in a group, and an empty group, yield NaN. [`nanquantile`] skips NaN. A quantile between −∞ and ∞ is NaN.
 ///
 /// # Gradient
 ///
 /// [`grad::quantile`](crate::grad::quantile()).
 ///
 #[doc = page!(errors)]
-/// - `Argument`: `q` is not from 0 to 1;
-/// - `Uncountable`: a group has 2<sup>128</sup> positions or more, and some positions are not stored.
+#[doc = page!(group_errors)]
+/// - `Argument`: `q` is not from 0 to 1.
+/// - `Uncountable`: a group has at least 2<sup>128</sup> − 1 positions, and its unstored positions count and are not
+///   NaN.
 ///
 /// # Complexity
 ///
-/// The same as [`nanmedian`](crate::nanmedian()), by selection.
+/// The same as [`nanmedian`](crate::nanmedian()).
 ///
 /// # Examples
 ///
@@ -348,7 +349,7 @@ fn checked<O: Op>(op: O, q: f64) -> Result<O> {
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 ///
-/// Definition: [`numpy.quantile`](https://numpy.org/doc/stable/reference/generated/numpy.quantile.html), which rounds
+/// Definition: [`numpy.quantile`](https://numpy.org/doc/stable/reference/generated/numpy.quantile.html). numpy rounds
 /// intermediate results.
 #[doc(alias = "numpy.quantile")]
 #[doc(alias = "percentile")]
@@ -361,13 +362,13 @@ pub fn quantile<X: Operand<Elem: Real>>(
     holistic(x, checked(QuantileRanks { rule: Rule::At(q, method), skips_nan: false }, q)?, &axes)
 }
 
-/// Returns the gradient of [`quantile`], divided among the elements that it depends on.
+/// Returns the gradient of [`quantile`], divided among the elements at its ranks.
 ///
 #[doc = page!(quantile_gradient)]
 ///
 #[doc = page!(gradient)]
-/// At most 2<sup>64</sup> − 1 unstored positions count among the equal elements. The gradient of unstored positions is
-/// dropped.
+/// At most 2<sup>64</sup> − 1 unstored positions count among the elements equal to *a* or *b*, and their part of the
+/// gradient is dropped.
 ///
 /// # NaN
 ///
@@ -379,7 +380,7 @@ pub fn quantile<X: Operand<Elem: Real>>(
 ///
 /// - the errors of [`quantile`];
 /// - `ShapeMismatch`: `upstream` does not have the shape of the forward result;
-/// - `Uncountable`: with `first`, a group has more than 2<sup>64</sup> − 1 positions.
+/// - `Uncountable`: with [`Quantile::first`], a group has more than 2<sup>64</sup> − 1 positions.
 ///
 /// # Complexity
 ///
@@ -412,9 +413,9 @@ pub fn quantile_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
 
 /// Returns the quantile at `q` over the given axes, ignoring NaN.
 ///
-/// *y*<sub>k</sub> = *s*<sub>⌊h⌋</sub> + (*s*<sub>⌈h⌉</sub> − *s*<sub>⌊h⌋</sub>) *t*, where *h* = *q*
-/// (*m* − 1), *t* = *h* − ⌊*h*⌋, and *s*<sub>0</sub> ≤ … are the m elements of a group that are not NaN, in
-/// order. `q` is from 0 to 1.
+/// *y*<sub>k</sub> = *s*<sub>⌊h⌋</sub> + (*s*<sub>⌈h⌉</sub> − *s*<sub>⌊h⌋</sub>) *t*, where *h* = *q* (*m* − 1) is the
+/// rank and *t* = *h* − ⌊*h*⌋. Here *s*<sub>0</sub> ≤ … ≤ *s*<sub>m−1</sub> are the *m* elements *x*<sub>k,r</sub> of a
+/// group that are not NaN, for *k* over the kept axes and *r* over the reduced axes. `q` is from 0 to 1.
 ///
 #[doc = page!(quantile_numbers)]
 ///
@@ -423,19 +424,21 @@ pub fn quantile_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
 ///
 /// # NaN
 ///
-/// NaNs are skipped. A group with only NaN yields NaN. A quantile between −∞ and ∞ is NaN.
+/// NaN elements are skipped. A group with only NaN, and an empty group, yield NaN. A quantile between −∞ and ∞ is NaN.
 ///
 /// # Gradient
 ///
 /// [`grad::nanquantile`](crate::grad::nanquantile()).
 ///
 #[doc = page!(errors)]
-/// - `Argument`: `q` is not from 0 to 1;
-/// - `Uncountable`: a group has 2<sup>128</sup> positions or more, and some positions are not stored.
+#[doc = page!(group_errors)]
+/// - `Argument`: `q` is not from 0 to 1.
+/// - `Uncountable`: a group has at least 2<sup>128</sup> − 1 positions, and its unstored positions count and are not
+///   NaN.
 ///
 /// # Complexity
 ///
-/// The same as [`nanmedian`](crate::nanmedian()), by selection.
+/// The same as [`nanmedian`](crate::nanmedian()).
 ///
 /// # Examples
 ///
@@ -451,7 +454,7 @@ pub fn quantile_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 ///
-/// Definition: [`numpy.nanquantile`](https://numpy.org/doc/stable/reference/generated/numpy.nanquantile.html), which
+/// Definition: [`numpy.nanquantile`](https://numpy.org/doc/stable/reference/generated/numpy.nanquantile.html). numpy
 /// rounds intermediate results.
 #[doc(alias = "numpy.nanquantile")]
 #[doc(alias = "percentile")]
@@ -464,13 +467,13 @@ pub fn nanquantile<X: Operand<Elem: Real>>(
     holistic(x, checked(QuantileRanks { rule: Rule::At(q, method), skips_nan: true }, q)?, &axes)
 }
 
-/// Returns the gradient of [`nanquantile`], divided among the elements that it depends on.
+/// Returns the gradient of [`nanquantile`], divided among the elements at its ranks.
 ///
 #[doc = page!(quantile_gradient)]
 ///
 #[doc = page!(gradient)]
-/// At most 2<sup>64</sup> − 1 unstored positions count among the equal elements. The gradient of unstored positions is
-/// dropped.
+/// At most 2<sup>64</sup> − 1 unstored positions count among the elements equal to *a* or *b*, and their part of the
+/// gradient is dropped.
 ///
 /// # NaN
 ///
@@ -482,7 +485,7 @@ pub fn nanquantile<X: Operand<Elem: Real>>(
 ///
 /// - the errors of [`nanquantile`];
 /// - `ShapeMismatch`: `upstream` does not have the shape of the forward result;
-/// - `Uncountable`: with `first`, a group has more than 2<sup>64</sup> − 1 positions.
+/// - `Uncountable`: with [`Quantile::first`], a group has more than 2<sup>64</sup> − 1 positions.
 ///
 /// # Complexity
 ///

@@ -127,10 +127,10 @@ impl<T: Element, G: Float> Gradient<T, G> for SumGradient {
 /// The sum of floats is exact and is rounded once to the element type. The sum is bitwise identical for any order of
 /// the elements, any format and any number of threads. No intermediate sum overflows: `[MAX, MAX, -MAX]` has the sum
 /// `MAX`. No digit is lost: `[1e100, 1.0, -1e100]` has the sum 1.0. A zero is `+0.0`. The sum of signed integers is an
-/// `i64`; the sum of unsigned integers or `bool` is a `u64`.
+/// `i64`. The sum of unsigned integers or `bool` is a `u64`.
 ///
 #[doc = page!(reduction)]
-/// The fill of the result is the fill of `x` times the number of positions of a group. For
+/// The fill of the result is the sum of a group in which each position holds the fill. For
 /// [`x.stored()`](crate::Tensor::stored), only stored entries count, and the fill of the result is 0.
 ///
 /// # NaN
@@ -143,8 +143,9 @@ impl<T: Element, G: Float> Gradient<T, G> for SumGradient {
 /// [`grad::sum`](crate::grad::sum()).
 ///
 #[doc = page!(errors)]
-/// - `Overflow`: a sum of integers does not fit in 64 bits; the error reports the output element;
-/// - `Uncountable`: a group has 2<sup>128</sup> positions or more, and the fill is finite and not 0.
+/// - `Overflow`: a sum of integers does not fit in 64 bits. The error reports the output element.
+/// - `Uncountable`: a group has at least 2<sup>128</sup> − 1 positions, and its unstored positions count as a finite
+///   number other than 0.
 ///
 #[doc = page!(complexity)]
 /// ```
@@ -173,12 +174,14 @@ pub fn sum<X: Operand<Elem: Ring>>(x: &X, axes: impl Into<Axes>) -> Result<X::Re
 
 /// Returns the exact sum over the given axes, ignoring NaN.
 ///
-/// *y*<sub>k</sub> = Σ<sub>r</sub> *x*<sub>k,r</sub> over all *r* with *x*<sub>k,r</sub> ≠ NaN. The sum is exact and
-/// rounded once, as in [`sum`].
+/// *y*<sub>k</sub> = Σ<sub>r</sub> *x*<sub>k,r</sub>, for *k* over the kept axes and *r* over the positions of the
+/// reduced axes where *x*<sub>k,r</sub> is not NaN.
+///
+/// The sum is exact and rounded once, as in [`sum`].
 ///
 #[doc = page!(reduction)]
-/// The fill of the result is the fill of `x` times the number of positions of a group, or 0 if the fill of `x` is NaN.
-/// For [`x.stored()`](crate::Tensor::stored), only stored entries count, and the fill of the result is 0.
+/// The fill of the result is the sum of a group in which each position holds the fill. If the fill of `x` is NaN, this
+/// sum is 0. For [`x.stored()`](crate::Tensor::stored), only stored entries count, and the fill of the result is 0.
 ///
 /// # NaN
 ///
@@ -189,7 +192,8 @@ pub fn sum<X: Operand<Elem: Ring>>(x: &X, axes: impl Into<Axes>) -> Result<X::Re
 /// [`grad::nansum`](crate::grad::nansum()).
 ///
 #[doc = page!(errors)]
-/// - `Uncountable`: as in [`sum`].
+/// - `Uncountable`: a group has at least 2<sup>128</sup> − 1 positions, and its unstored positions count as a finite
+///   number other than 0.
 ///
 #[doc = page!(complexity)]
 /// ```
@@ -214,9 +218,9 @@ pub fn nansum<X: Operand<Elem: Float>>(x: &X, axes: impl Into<Axes>) -> Result<X
 /// *y*<sub>k</sub> = Σ<sub>r</sub> *x*<sub>k,r</sub> / *n*, for *k* over the kept axes and *r* over the *n* positions
 /// of the reduced axes.
 ///
-/// The quotient is rounded once. The mean of a constant is therefore that constant, a mean lies between the smallest
-/// and the largest element, and `[MAX, MAX]` has the mean `MAX`. For floats and complex numbers, the result has the
-/// type of the elements. For integers and `bool`, the result is `f64`.
+/// The sum is exact, and the quotient is rounded once. The mean of equal floats is therefore this float, and the mean
+/// of floats lies between the smallest and the largest element. For example, `[MAX, MAX]` has the mean `MAX`. For
+/// floats and complex numbers, the result has the type of the elements. For integers and `bool`, the result is `f64`.
 ///
 #[doc = page!(reduction)]
 /// The fill of the result is the mean of a group in which each position holds the fill. For
@@ -232,7 +236,7 @@ pub fn nansum<X: Operand<Elem: Float>>(x: &X, axes: impl Into<Axes>) -> Result<X
 /// [`grad::mean`](crate::grad::mean()).
 ///
 #[doc = page!(errors)]
-/// - `Uncountable`: a group has 2<sup>128</sup> positions or more, and some positions are not stored.
+/// - `Uncountable`: a group has at least 2<sup>128</sup> − 1 positions, and its unstored positions count.
 ///
 #[doc = page!(complexity)]
 /// ```
@@ -260,12 +264,14 @@ pub fn mean<X: Operand<Elem: Ring>>(x: &X, axes: impl Into<Axes>) -> Result<X::R
 
 /// Returns the mean over the given axes, ignoring NaN.
 ///
-/// *y*<sub>k</sub> = Σ<sub>r</sub> *x*<sub>k,r</sub> / *m* over the *m* positions *r* with *x*<sub>k,r</sub> ≠ NaN.
+/// *y*<sub>k</sub> = Σ<sub>r</sub> *x*<sub>k,r</sub> / *m*, for *k* over the kept axes and *r* over the *m* positions
+/// of the reduced axes where *x*<sub>k,r</sub> is not NaN.
+///
 /// The sum is exact, and the quotient is rounded once.
 ///
 #[doc = page!(reduction)]
-/// The fill of the result is the fill of `x`. For [`x.stored()`](crate::Tensor::stored), only stored entries count, and
-/// the fill of the result is NaN.
+/// The fill of the result is the fill of `x`, or NaN if the groups are empty. For
+/// [`x.stored()`](crate::Tensor::stored), only stored entries count, and the fill of the result is NaN.
 ///
 /// # NaN
 ///
@@ -276,7 +282,8 @@ pub fn mean<X: Operand<Elem: Ring>>(x: &X, axes: impl Into<Axes>) -> Result<X::R
 /// [`grad::nanmean`](crate::grad::nanmean()).
 ///
 #[doc = page!(errors)]
-/// - `Uncountable`: as in [`mean`].
+/// - `Uncountable`: a group has at least 2<sup>128</sup> − 1 positions, and its unstored positions count and are not
+///   NaN.
 ///
 #[doc = page!(complexity)]
 /// ```
@@ -310,7 +317,8 @@ pub fn nanmean<X: Operand<Elem: Float>>(x: &X, axes: impl Into<Axes>) -> Result<
 ///
 /// # Errors
 ///
-/// The errors of [`sum()`], and `ShapeMismatch` if `upstream` does not have the shape of the forward result.
+/// The errors of [`sum()`] except `Overflow` and `Uncountable`, and `ShapeMismatch` if `upstream` does not have the
+/// shape of the forward result.
 ///
 #[doc = page!(gradient_complexity)]
 /// ```
@@ -335,21 +343,23 @@ pub fn sum_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
     spread(x, upstream, &axes.into())
 }
 
-/// Returns the gradient of [`nansum`]: the gradient of the group; a NaN receives 0.
+/// Returns the gradient of [`nansum`]: the gradient of the group, and 0 for NaN.
 ///
-/// *dx*<sub>k,r</sub> = *dy*<sub>k</sub> if *x*<sub>k,r</sub> ≠ NaN, otherwise 0
+/// *dx*<sub>k,r</sub> = *dy*<sub>k</sub> if *x*<sub>k,r</sub> is not NaN, otherwise 0
 ///
 #[doc = page!(gradient)]
 ///
 /// # NaN
 ///
-/// A NaN gradient yields NaN. A skipped element receives 0.
+/// If the upstream gradient of a group is NaN, the elements of the group that are not NaN receive NaN. A NaN element
+/// receives 0.
 ///
 #[doc = page!(second_gradient)]
 ///
 /// # Errors
 ///
-/// The errors of [`nansum()`], and `ShapeMismatch` if `upstream` does not have the shape of the forward result.
+/// The errors of [`nansum()`] except `Uncountable`, and `ShapeMismatch` if `upstream` does not have the shape of the
+/// forward result.
 ///
 #[doc = page!(gradient_complexity)]
 /// ```
@@ -373,15 +383,15 @@ pub fn nansum_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
 
 /// Returns the gradient of [`mean`]: the gradient of the group divided by its size.
 ///
-/// *dx*<sub>k,r</sub> = *dy*<sub>k</sub> / *n*, rounded once
-///
-/// For [`x.stored()`](crate::Tensor::stored), *n* is the number of entries of the group.
+/// *dx*<sub>k,r</sub> = *dy*<sub>k</sub> / *n*, rounded once, where *n* is the number of positions of the group. For
+/// [`x.stored()`](crate::Tensor::stored), *n* is the number of entries of the group.
 ///
 #[doc = page!(gradient)]
 ///
 /// # NaN
 ///
-/// A NaN gradient yields NaN. A skipped element receives 0.
+/// If the upstream gradient of a group is NaN, each element of the group receives NaN. NaN elements do not change the
+/// gradient.
 ///
 #[doc = page!(second_gradient)]
 ///
@@ -412,14 +422,15 @@ pub fn mean_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
 
 /// Returns the gradient of [`nanmean`], divided among the elements that are not NaN.
 ///
-/// *dx*<sub>k,r</sub> = *dy*<sub>k</sub> / *m*, rounded once, if *x*<sub>k,r</sub> ≠ NaN, otherwise 0. Here *m* is
+/// *dx*<sub>k,r</sub> = *dy*<sub>k</sub> / *m*, rounded once, if *x*<sub>k,r</sub> is not NaN, otherwise 0. Here *m* is
 /// the number of elements of the group that are not NaN.
 ///
 #[doc = page!(gradient)]
 ///
 /// # NaN
 ///
-/// A NaN gradient yields NaN. A skipped element receives 0.
+/// If the upstream gradient of a group is NaN, the elements of the group that are not NaN receive NaN. A NaN element
+/// receives 0.
 ///
 #[doc = page!(second_gradient)]
 ///

@@ -16,7 +16,8 @@ use crate::ops::operand::Operand;
 
 /// The options of variances, standard deviations and their gradients.
 ///
-/// [`var`], [`std()`], [`nanvar`] and [`nanstd`] accept them. Plain axes convert to this type.
+/// [`var`], [`std()`], [`nanvar`], [`nanstd`] and their gradients accept these options. Plain axes convert to this
+/// type.
 ///
 /// # Examples
 ///
@@ -44,9 +45,10 @@ impl Var {
         Var { axes: axes.into(), ddof: 0 }
     }
 
-    /// Sets the number that is subtracted from the number of elements: 1 for a sample.
+    /// Sets `ddof`, the number that is subtracted from the number of elements.
     ///
-    /// The sum of squares is divided by the difference.
+    /// The sum of squares is divided by the number of elements minus `ddof`. A `ddof` of 1 estimates the variance of a
+    /// population from a sample.
     #[doc(alias = "correction")]
     pub fn ddof(self, ddof: u64) -> Self {
         Var { ddof, ..self }
@@ -339,7 +341,8 @@ impl<T: Real, G: Float> Gradient<T, G> for VarGradient {
 
 /// Returns the variance over the given axes.
 ///
-/// *y*<sub>k</sub> = Σ<sub>r</sub> (*x*<sub>k,r</sub> − *m*<sub>k</sub>)² / (*n* − `ddof`)
+/// *y*<sub>k</sub> = Σ<sub>r</sub> (*x*<sub>k,r</sub> − *m*<sub>k</sub>)² / (*n* − `ddof`), where *m*<sub>k</sub> is
+/// the mean of the group and *n* is its number of elements, for *k* over the kept axes and *r* over the reduced axes.
 ///
 #[doc = page!(var_numbers)]
 ///
@@ -348,14 +351,15 @@ impl<T: Real, G: Float> Gradient<T, G> for VarGradient {
 ///
 /// # NaN
 ///
-/// A NaN yields NaN; [`nanvar`] skips NaNs. An infinity yields NaN. A group of at most `ddof` elements yields NaN.
+/// A NaN, an infinity, and a group of at most `ddof` elements yield NaN. [`nanvar`] skips NaN.
 ///
 /// # Gradient
 ///
 /// [`grad::var`](crate::grad::var()).
 ///
 #[doc = page!(errors)]
-/// - `Uncountable`: a group has 2<sup>128</sup> positions or more, and some positions are not stored.
+#[doc = page!(group_errors)]
+/// - `Uncountable`: a group has at least 2<sup>128</sup> − 1 positions, and its unstored positions count.
 ///
 #[doc = page!(complexity)]
 /// ```
@@ -377,14 +381,16 @@ pub fn var<X: Operand<Elem: Ring>>(x: &X, options: impl Into<Var>) -> Result<X::
 
 /// Returns the gradient of [`var()`].
 ///
-/// *dx*<sub>k,r</sub> = 2 (*x*<sub>k,r</sub> − *m*<sub>k</sub>) *dy*<sub>k</sub> / (*n* − `ddof`), each step in
-/// `f64`
+/// *dx*<sub>k,r</sub> = 2 (*x*<sub>k,r</sub> − *m*<sub>k</sub>) *dy*<sub>k</sub> / (*n* − `ddof`), where
+/// *m*<sub>k</sub> is the mean of the group and *n* is its number of elements. Each operation is rounded to `f64`.
 ///
 #[doc = page!(gradient)]
 ///
 /// # NaN
 ///
-/// If the forward result is NaN, the gradient is NaN. A skipped element receives 0.
+/// If the upstream gradient of a group is 0, each element of the group receives `+0.0`. Otherwise, a NaN in a group, or
+/// a group of at most `ddof` elements, yields NaN for each element of the group. If the mean of a group is infinite,
+/// its finite elements receive an infinite gradient, and its infinite elements receive NaN.
 ///
 #[doc = page!(second_gradient)]
 ///
@@ -417,7 +423,8 @@ pub fn var_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
 
 /// Returns the standard deviation over the given axes.
 ///
-/// *y*<sub>k</sub> = √(Σ<sub>r</sub> (*x*<sub>k,r</sub> − *m*<sub>k</sub>)² / (*n* − `ddof`))
+/// *y*<sub>k</sub> = √(Σ<sub>r</sub> (*x*<sub>k,r</sub> − *m*<sub>k</sub>)² / (*n* − `ddof`)), where *m*<sub>k</sub> is
+/// the mean of the group and *n* is its number of elements, for *k* over the kept axes and *r* over the reduced axes.
 ///
 #[doc = page!(var_numbers)]
 ///
@@ -426,14 +433,15 @@ pub fn var_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
 ///
 /// # NaN
 ///
-/// A NaN yields NaN; [`nanstd`] skips NaNs. An infinity yields NaN. A group of at most `ddof` elements yields NaN.
+/// A NaN, an infinity, and a group of at most `ddof` elements yield NaN. [`nanstd`] skips NaN.
 ///
 /// # Gradient
 ///
 /// [`grad::std`](crate::grad::std()).
 ///
 #[doc = page!(errors)]
-/// - `Uncountable`: a group has 2<sup>128</sup> positions or more, and some positions are not stored.
+#[doc = page!(group_errors)]
+/// - `Uncountable`: a group has at least 2<sup>128</sup> − 1 positions, and its unstored positions count.
 ///
 #[doc = page!(complexity)]
 /// ```
@@ -455,14 +463,16 @@ pub fn std<X: Operand<Elem: Ring>>(x: &X, options: impl Into<Var>) -> Result<X::
 
 /// Returns the gradient of [`std()`].
 ///
-/// The gradient of [`grad::var`](crate::grad::var()) is divided by twice the standard deviation, each step in `f64`. If
-/// all elements of a group are equal, its gradients are NaN.
+/// *dx*<sub>k,r</sub> is the gradient of [`grad::var`](crate::grad::var()), divided by 2 *y*<sub>k</sub>, where
+/// *y*<sub>k</sub> is the standard deviation in `f64`. Each operation is rounded to `f64`. If the standard deviation of
+/// a group is 0, each element of the group receives 0.
 ///
 #[doc = page!(gradient)]
 ///
 /// # NaN
 ///
-/// If the forward result is NaN, the gradient is NaN. A skipped element receives 0.
+/// If the upstream gradient of a group is 0, each element of the group receives `+0.0`. Otherwise, if the forward
+/// result is NaN, each element of the group receives NaN.
 ///
 #[doc = page!(second_gradient)]
 ///
@@ -495,7 +505,9 @@ pub fn std_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
 
 /// Returns the variance over the given axes, ignoring NaN.
 ///
-/// *y*<sub>k</sub> = Σ<sub>r</sub> (*x*<sub>k,r</sub> − *m*<sub>k</sub>)² / (*n* − `ddof`)
+/// *y*<sub>k</sub> = Σ<sub>r</sub> (*x*<sub>k,r</sub> − *m*<sub>k</sub>)² / (*n* − `ddof`), where *m*<sub>k</sub> is
+/// the mean and *n* the number of the elements of the group that are not NaN, for *k* over the kept axes and *r* over
+/// the positions of these elements.
 ///
 #[doc = page!(nanvar_numbers)]
 ///
@@ -504,15 +516,17 @@ pub fn std_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
 ///
 /// # NaN
 ///
-/// NaNs are skipped in the mean, the sum and the count. An infinity yields NaN. A group of at most `ddof` numbers
-/// yields NaN.
+/// NaN elements are skipped in the mean, the sum and the count. An infinity yields NaN. A group with at most `ddof`
+/// elements that are not NaN yields NaN.
 ///
 /// # Gradient
 ///
 /// [`grad::nanvar`](crate::grad::nanvar()).
 ///
 #[doc = page!(errors)]
-/// - `Uncountable`: a group has 2<sup>128</sup> positions or more, and some positions are not stored.
+#[doc = page!(group_errors)]
+/// - `Uncountable`: a group has at least 2<sup>128</sup> − 1 positions, and its unstored positions count and are not
+///   NaN.
 ///
 #[doc = page!(complexity)]
 /// ```
@@ -537,16 +551,19 @@ pub fn nanvar<X: Operand<Elem: Float>>(
 
 /// Returns the gradient of [`nanvar()`].
 ///
-/// *dx*<sub>k,r</sub> = 2 (*x*<sub>k,r</sub> − *m*<sub>k</sub>) *dy*<sub>k</sub> / (*n* − `ddof`), each step in
-/// `f64`; 0 for a NaN
+/// *dx*<sub>k,r</sub> = 2 (*x*<sub>k,r</sub> − *m*<sub>k</sub>) *dy*<sub>k</sub> / (*n* − `ddof`), where
+/// *m*<sub>k</sub> is the mean and *n* the number of the elements of the group that are not NaN. Each operation is
+/// rounded to `f64`. A NaN element receives 0.
 ///
 #[doc = page!(gradient)]
 ///
 /// # NaN
 ///
-/// If the forward result is NaN, the gradient is NaN. A skipped element receives 0.
+/// If the upstream gradient of a group is 0, each element of the group receives `+0.0`. Otherwise, a group with at most
+/// `ddof` elements that are not NaN yields NaN for these elements. If the mean of a group is infinite, its finite
+/// elements receive an infinite gradient, and its infinite elements receive NaN.
 ///
-#[doc = page!(second_gradient)]
+#[doc = page!(no_second_gradient)]
 ///
 /// # Errors
 ///
@@ -577,7 +594,9 @@ pub fn nanvar_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
 
 /// Returns the standard deviation over the given axes, ignoring NaN.
 ///
-/// *y*<sub>k</sub> = √(Σ<sub>r</sub> (*x*<sub>k,r</sub> − *m*<sub>k</sub>)² / (*n* − `ddof`))
+/// *y*<sub>k</sub> = √(Σ<sub>r</sub> (*x*<sub>k,r</sub> − *m*<sub>k</sub>)² / (*n* − `ddof`)), where *m*<sub>k</sub> is
+/// the mean and *n* the number of the elements of the group that are not NaN, for *k* over the kept axes and *r* over
+/// the positions of these elements.
 ///
 #[doc = page!(nanvar_numbers)]
 ///
@@ -586,15 +605,17 @@ pub fn nanvar_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
 ///
 /// # NaN
 ///
-/// NaNs are skipped in the mean, the sum and the count. An infinity yields NaN. A group of at most `ddof` numbers
-/// yields NaN.
+/// NaN elements are skipped in the mean, the sum and the count. An infinity yields NaN. A group with at most `ddof`
+/// elements that are not NaN yields NaN.
 ///
 /// # Gradient
 ///
 /// [`grad::nanstd`](crate::grad::nanstd()).
 ///
 #[doc = page!(errors)]
-/// - `Uncountable`: a group has 2<sup>128</sup> positions or more, and some positions are not stored.
+#[doc = page!(group_errors)]
+/// - `Uncountable`: a group has at least 2<sup>128</sup> − 1 positions, and its unstored positions count and are not
+///   NaN.
 ///
 #[doc = page!(complexity)]
 /// ```
@@ -619,16 +640,18 @@ pub fn nanstd<X: Operand<Elem: Float>>(
 
 /// Returns the gradient of [`nanstd()`].
 ///
-/// The gradient of [`grad::nanvar`](crate::grad::nanvar()) is divided by twice the standard deviation, each step in
-/// `f64`. A NaN receives 0.
+/// *dx*<sub>k,r</sub> is the gradient of [`grad::nanvar`](crate::grad::nanvar()), divided by 2 *y*<sub>k</sub>, where
+/// *y*<sub>k</sub> is the standard deviation in `f64`. Each operation is rounded to `f64`. If the standard deviation of
+/// a group is 0, each element of the group receives 0. A NaN element also receives 0.
 ///
 #[doc = page!(gradient)]
 ///
 /// # NaN
 ///
-/// If the forward result is NaN, the gradient is NaN. A skipped element receives 0.
+/// If the upstream gradient of a group is 0, each element of the group receives `+0.0`. Otherwise, if the forward
+/// result is NaN, each element of the group that is not NaN receives NaN.
 ///
-#[doc = page!(second_gradient)]
+#[doc = page!(no_second_gradient)]
 ///
 /// # Errors
 ///
