@@ -134,7 +134,8 @@ pub use base::labels::GroupLabels;
 pub use base::shape::Shape;
 pub use convert::{PaddleCsr, TorchCsr};
 pub use element::{
-    Bits, ComplexElement, DType, Element, Float, Magnitude, Number, Numeric, Real, RealNumber, Remainder, Ring, Signed,
+    Bits, ComplexElement, DType, Element, Float, Magnitude, Number, Numeric, Real, RealNumber, Remainder, Ring, Shift,
+    Signed,
 };
 pub use ops::*;
 pub use pattern::{CooPattern, CsrPattern, Format, Pattern};

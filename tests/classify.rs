@@ -1,4 +1,4 @@
-//! `isposinf`, `isneginf`, `isinf`, `isnan`, `isfinite` and `isreal` against the reference.
+//! `isposinf`, `isneginf`, `isinf`, `isnan`, `isfinite`, `isreal` and `signbit` against the reference.
 
 use crate::generators::{Drawn, endless, huge, sparse};
 use crate::reference::dense::{Dense, Sparse};
@@ -6,8 +6,8 @@ use crate::reference::ops;
 use crate::reference::scalar::RealScalar;
 use crate::support::*;
 use lacuna::prelude::*;
-use lacuna::{CooTensor, CsrTensor, Error, isfinite, isinf, isnan, isneginf, isposinf, isreal};
-use lacuna::{isfinite_into, isinf_into, isnan_into, isneginf_into, isposinf_into, isreal_into};
+use lacuna::{CooTensor, CsrTensor, Error, isfinite, isinf, isnan, isneginf, isposinf, isreal, signbit};
+use lacuna::{isfinite_into, isinf_into, isnan_into, isneginf_into, isposinf_into, isreal_into, signbit_into};
 use ndarray::{Array, Array2, Axis, Slice, arr1, arr2};
 use num_complex::Complex;
 use proptest::prelude::*;
@@ -55,7 +55,7 @@ fn all_formats_equal_the_dense_result<T: Both + Drawn>() {
 
 fn signed_tests_equal_the_dense_result<T: Both + Drawn + lacuna::Real + RealScalar>() {
     check(sparse::<T>(), |x| {
-        agree_with_the_reference!(&x, isposinf isposinf_into, isneginf isneginf_into);
+        agree_with_the_reference!(&x, isposinf isposinf_into, isneginf isneginf_into, signbit signbit_into);
     });
 }
 

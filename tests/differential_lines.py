@@ -254,6 +254,42 @@ def zips(maker, name):
     return asked(text, tensors, of(a, b))
 
 
+@line("div_floor", "rem_floor", "shift_left", "shift_right")
+def floors(maker, name):
+    dtype = str(maker.rng.choice(["f8", "i8", "u8", "u1"] if "floor" in name else ["i8", "u8", "u1"]))
+    case, a, b = maker.pair(dtype)
+    tensors, text = {"x": case, "y": case.pop("other")}, f"{name}(x, y)"
+    if dtype == "f8":
+        with np.errstate(all="ignore"):
+            return asked(text, tensors, np.floor_divide(a, b) if name == "div_floor" else np.remainder(a, b))
+    bits, info = 8 * a.dtype.itemsize, np.iinfo(a.dtype)
+    try:
+        of = {"div_floor": lambda x, y: x // y, "rem_floor": lambda x, y: x % y,
+              "shift_left": lambda x, y: x << y if x == 0 or y < 2 * bits else info.max + 1,
+              "shift_right": lambda x, y: x >> y}[name]
+        found = [of(int(x), int(y)) if x or y >= 0 else 0 >> int(y) for x, y in zip(a.ravel(), b.ravel())]
+        if any(not info.min <= number <= info.max for number in found):
+            return asked(text, tensors, None)
+    except (ZeroDivisionError, ValueError):
+        return asked(text, tensors, None)
+    return asked(text, tensors, np.array(found, a.dtype).reshape(a.shape))
+
+
+@line("hypot", "atan2", "logaddexp")
+def of_two_floats(maker, name):
+    case, a, b = maker.pair(str(maker.rng.choice(["f8", "f4"])))
+    of = {"hypot": np.hypot, "atan2": np.arctan2, "logaddexp": np.logaddexp}[name]
+    with np.errstate(all="ignore"):
+        return asked(f"{name}(x, y)", {"x": case, "y": case.pop("other")}, of(a, b), ulps=4)
+
+
+@line("signbit")
+def signbit(maker, name):
+    case, dense, *_ = maker.tensor(str(maker.rng.choice(["f8", "f4", "i8"])))
+    # A NaN has no sign here.
+    return asked("signbit(x)", {"x": case}, np.signbit(np.where(np.isnan(dense), dense.dtype.type(0), dense)))
+
+
 @line("mul_nonzero")
 def mul_nonzero(maker, name):
     case, a, b = maker.pair(str(maker.rng.choice(["f8", "f4"])), finite=True)
@@ -273,7 +309,7 @@ def copysign(maker, name):
 ARCS = {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "asinh": "arcsinh", "acosh": "arccosh", "atanh": "arctanh"}
 
 
-@line("log10", "tan", "sinh", "cosh", *ARCS)
+@line("exp2", "log10", "tan", "sinh", "cosh", *ARCS)
 def functions(maker, name):
     case, dense, *_ = maker.tensor(str(maker.rng.choice(["f8", "f4"])))
     of = getattr(np, ARCS.get(name, name))

@@ -1458,6 +1458,7 @@ fn second_derivatives_agree_with_central_differences() {
         ("sqrt", |x| (x.square() + 1.0).sqrt()),
         ("cbrt", |x| (x.square() + 0.5).cbrt()),
         ("exp", |x| (x * 0.25).exp()),
+        ("exp2", |x| (x * 0.25).exp2()),
         ("exp_m1", |x| (x * 0.25).exp_m1()),
         ("ln", |x| (x.square() + 0.5).ln()),
         ("ln_1p", |x| x.square().ln_1p()),

@@ -143,6 +143,9 @@ macro_rules! pairs {
         $(pairs!(@$bound $steps $x $bools $name);)*
     };
     (@Bits $steps:ident $x:ident $bools:ident $name:ident) => { known($steps, &$bools.$name($bools)) };
+    (@Shift $steps:ident $x:ident $bools:ident $name:ident) => {
+        known($steps, &$x.argmax(0).$name($x.argmax(0)))
+    };
     (@$bound:ident $steps:ident $x:ident $bools:ident $name:ident) => { known($steps, &$x.$name($x)) };
 }
 

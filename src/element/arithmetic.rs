@@ -55,6 +55,44 @@ pub trait Remainder: Numeric + Real {
             true => rest.checked_add(other),
         }
     }
+
+    /// Returns the quotient rounded down to an integer.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn checked_div_floor(self, other: Self) -> Option<Self> {
+        let quotient = self.checked_div(other)?;
+        let rest = self.checked_rem(other)?;
+        if has_other_sign(rest, other) { quotient.checked_sub(Self::ONE) } else { Some(quotient) }
+    }
+
+    /// Returns the remainder of division rounded down; it has the sign of `other`.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn checked_rem_floor(self, other: Self) -> Option<Self> {
+        let rest = self.checked_rem(other)?;
+        if has_other_sign(rest, other) { rest.checked_add(other) } else { Some(rest) }
+    }
+}
+
+/// Returns whether a remainder is not zero and has another sign than its divisor.
+#[inline(always)]
+fn has_other_sign<T: Real>(rest: T, divisor: T) -> bool {
+    rest.is_truthy() && (rest < T::ZERO) != (divisor < T::ZERO)
+}
+
+/// A type with shifts of bits: the integers.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not support shifts, which this operation requires",
+    note = "integers of 8 to 64 bits do; cast `bool` first: `x.cast::<u8>()?`"
+)]
+pub trait Shift: Bits + Numeric {
+    /// Returns the number times 2 to the power of `count`. `None` if it does not fit, or if `count` is negative.
+    #[doc(hidden)]
+    fn checked_shift_left(self, count: Self) -> Option<Self>;
+
+    /// Returns the number divided by 2 to the power of `count`, rounded down. `None` if `count` is negative.
+    #[doc(hidden)]
+    fn checked_shift_right(self, count: Self) -> Option<Self>;
 }
 
 /// A type with bitwise operations: `bool` and the integers.

@@ -122,6 +122,16 @@ macro_rules! impl_float {
             fn checked_rem(self, other: Self) -> Option<Self> {
                 Some(canonical(self % other))
             }
+
+            #[inline(always)]
+            fn checked_div_floor(self, other: Self) -> Option<Self> {
+                Some(<Self as Float>::from_f64(crate::element::math::div_floor(self.into(), other.into())))
+            }
+
+            #[inline(always)]
+            fn checked_rem_floor(self, other: Self) -> Option<Self> {
+                Some(<Self as Float>::from_f64(crate::element::math::rem_floor(self.into(), other.into())))
+            }
         }
     };
 }

@@ -3,12 +3,59 @@
 //! Only this module and `lanes` use libm; `docs/decisions/0012-functions.md` explains the choice and its accuracy.
 
 pub(crate) use libm::{
-    acos, asin, asinh, atan, atanh, cbrt, cos, cosh, exp, hypot, log as ln, log2, log10, sin, sinh, tan, tanh,
+    acos, asin, asinh, atan, atan2, atanh, cbrt, cos, cosh, exp, exp2, hypot, log as ln, log2, log10, sin, sinh, tan,
+    tanh,
 };
 
 /// Returns the inverse hyperbolic cosine. libm returns numbers for some large negative `x`.
 pub(crate) fn acosh(x: f64) -> f64 {
     if x < 1.0 { f64::NAN } else { libm::acosh(x) }
+}
+
+/// Returns the remainder of a division rounded down, which has the sign of `y`.
+pub(crate) fn rem_floor(x: f64, y: f64) -> f64 {
+    let rest = x % y;
+    match rest == 0.0 {
+        true => rest.copysign(y),
+        false if (rest < 0.0) != (y < 0.0) => rest + y,
+        false => rest,
+    }
+}
+
+/// Returns the largest integer that is at most `x / y`.
+pub(crate) fn div_floor(x: f64, y: f64) -> f64 {
+    if y == 0.0 {
+        return x / y;
+    }
+    let rest = x % y;
+    // Without its remainder, `x` is a multiple of `y`. The quotient is an integer, except for its rounding.
+    let quotient = ((x - rest) / y).round();
+    let floor = if rest != 0.0 && (rest < 0.0) != (y < 0.0) { quotient - 1.0 } else { quotient };
+    if floor == 0.0 { 0f64.copysign(x / y) } else { floor }
+}
+
+/// Returns the logarithm of the sum of the exponentials of two numbers.
+pub(crate) fn logaddexp(x: f64, y: f64) -> f64 {
+    let (least, largest) = if x < y { (x, y) } else { (y, x) };
+    // The difference of equal infinities is NaN.
+    if least == largest { largest + std::f64::consts::LN_2 } else { largest + libm::log1p(libm::exp(least - largest)) }
+}
+
+/// Returns the derivative of [`logaddexp`] with respect to `x`: the part of `x` in the sum of the exponentials.
+pub(crate) fn slope_of_logaddexp(x: f64, y: f64) -> f64 {
+    if x == y { 0.5 } else { 1.0 / (1.0 + libm::exp(y - x)) }
+}
+
+/// Returns the cosine of the angle of the point `(x, y)`: the derivative of `hypot` with respect to `x`.
+pub(crate) fn slope_of_hypot(x: f64, y: f64) -> f64 {
+    let distance = hypot(x, y);
+    if distance == 0.0 { 0.0 } else { x / distance }
+}
+
+/// Returns the derivatives of `atan2` with respect to the ordinate `y` and the abscissa `x`.
+pub(crate) fn slopes_of_atan2(y: f64, x: f64) -> (f64, f64) {
+    let distance = hypot(x, y);
+    if distance == 0.0 { (0.0, 0.0) } else { (x / distance / distance, -(y / distance / distance)) }
 }
 
 /// Returns `x` to the power of `y`; a square is rounded once.

@@ -38,7 +38,7 @@ mod types;
 mod unary;
 
 pub(crate) use accumulator_bytes::Saved;
-pub use arithmetic::{Bits, Numeric, Remainder};
+pub use arithmetic::{Bits, Numeric, Remainder, Shift};
 pub(crate) use arithmetic::{maximum, minimum, scaled, without_sign};
 pub(crate) use dot::{Dot, Term};
 pub(crate) use factor::ProductFactor;
@@ -334,6 +334,11 @@ pub trait Real: Ring + PartialOrd {
     /// Returns whether the value is `-inf`.
     fn isneginf(self) -> bool {
         self.isinf() && self == Self::LOWEST
+    }
+
+    /// Returns whether the value is below zero or `-0.0`. NaN does not have a sign.
+    fn signbit(self) -> bool {
+        (self < Self::ZERO) | ((self == Self::ZERO) & !self.same(Self::ZERO))
     }
 
     /// Returns the value in the type of medians.

@@ -1,6 +1,6 @@
 //! The integer element types, and `bool`.
 
-use super::arithmetic::{Bits, Numeric, Remainder};
+use super::arithmetic::{Bits, Numeric, Remainder, Shift};
 use super::dot::Wrapped;
 use super::factor::SaturatingInteger;
 use super::integer_total::IntegerTotal;
@@ -151,6 +151,28 @@ macro_rules! impl_integer {
             fn checked_rem(self, other: Self) -> Option<Self> {
                 // The remainder of a division by -1 is 0, also for `MIN`, although the quotient of `MIN` overflows.
                 (other != 0).then(|| self.wrapping_rem(other))
+            }
+        }
+
+        impl Shift for $type {
+            #[inline(always)]
+            fn checked_shift_left(self, count: Self) -> Option<Self> {
+                if self == 0 && count >= Self::ZERO {
+                    return Some(self);
+                }
+                let count = u32::try_from(count).ok()?;
+                // Bits that leave the type are missing after the shift back.
+                self.checked_shl(count).filter(|shifted| shifted >> count == self)
+            }
+
+            #[inline(always)]
+            fn checked_shift_right(self, count: Self) -> Option<Self> {
+                if count < Self::ZERO {
+                    return None;
+                }
+                // A count of the width or more leaves only copies of the sign.
+                let count = u32::try_from(count).unwrap_or(Self::BITS);
+                Some(self.checked_shr(count).unwrap_or(if self < Self::ZERO { !0 } else { 0 }))
             }
         }
 

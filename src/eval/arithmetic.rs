@@ -66,6 +66,8 @@ fn of_integers(operator: Binary, a: i128, b: i128) -> Option<Literal> {
         Binary::GreaterEqual => return Some(Literal::from(a >= b)),
         Binary::Pow if b < 0 => return of_reals(operator, Number::Integer(a), Number::Integer(b)),
         Binary::Pow => u32::try_from(b).ok().and_then(|b| a.checked_pow(b)),
+        Binary::DivFloor if b != 0 && a % b != 0 && (a < 0) != (b < 0) => Some(a / b - 1),
+        Binary::DivFloor => a.checked_div(b),
         Binary::Div if b == 0 => None,
         Binary::Div | Binary::MatMul => return of_reals(operator, Number::Integer(a), Number::Integer(b)),
     };
@@ -79,6 +81,7 @@ fn of_reals(operator: Binary, a: Number, b: Number) -> Option<Literal> {
         Binary::Sub => x - y,
         Binary::Mul => x * y,
         Binary::Div => x / y,
+        Binary::DivFloor => crate::element::math::div_floor(x, y),
         Binary::Rem => x % y,
         Binary::Pow => crate::element::math::pow(x, y),
         Binary::Equal => return Some(Literal::from(x == y)),

@@ -431,6 +431,7 @@ impl Binary {
             Binary::Sub => &op::sub,
             Binary::Mul => &op::mul,
             Binary::Div => &op::div,
+            Binary::DivFloor => &op::div_floor,
             Binary::Rem => &op::rem,
             Binary::MatMul => &op::matmul,
             Binary::Pow => &op::pow,

@@ -203,6 +203,7 @@ enum Binary {
     Sub,
     Mul,
     Div,
+    DivFloor,
     Rem,
     MatMul,
     Pow,

@@ -556,6 +556,7 @@ fn infix<'a>(input: &mut Input<'a>) -> Parsed<Infixed<'a>> {
                 }),
             )
         }
+        [b'/', b'/', ..] => (2, Infix::Left(PRODUCT, |input, x, y| join(input, Binary::DivFloor, x, y))),
         [b'=', b'=', ..] => (2, Infix::Neither(COMPARISON, |input, x, y| join(input, Binary::Equal, x, y))),
         [b'!', b'=', ..] => (2, Infix::Neither(COMPARISON, |input, x, y| join(input, Binary::NotEqual, x, y))),
         [b'<', b'=', ..] => (2, Infix::Neither(COMPARISON, |input, x, y| join(input, Binary::LessEqual, x, y))),

@@ -57,13 +57,13 @@ pub fn functions() -> impl Iterator<Item = &'static str> {
 
 /// Names of functions in numpy, scipy or PyTorch, each with the equivalent function of expressions.
 const NUMPY_NAMES: &str = "absolute=abs amax=max amin=min arccos=acos arccosh=acosh arcsin=asin arcsinh=asinh \
-    arctan=atan arctanh=atanh argwhere=nonzero \
+    arctan=atan arctan2=atan2 arctanh=atanh argwhere=nonzero \
     astype=cast bitwise_and=bit_and bitwise_or=bit_or bitwise_xor=bit_xor cat=concat clip=clamp concatenate=concat \
-    conjugate=conj dot=matmul divide=div expm1=exp_m1 fabs=abs fix=trunc fmod=rem \
-    getnnz=count_nonzero hstack=concat identity=eye index_select=take log=ln log1p=ln_1p \
+    conjugate=conj dot=matmul divide=div expm1=exp_m1 fabs=abs fix=trunc floor_divide=div_floor fmod=rem \
+    getnnz=count_nonzero hstack=concat identity=eye index_select=take left_shift=shift_left log=ln log1p=ln_1p \
     logical_not=not masked_select=select moveaxis=move_axis movedim=move_axis multiply=mul \
-    negative=neg permute=permute_axes power=pow rand=random reciprocal=recip \
-    repeat_interleave=repeat rint=round spmm=matmul subtract=sub swapaxes=permute_axes toarray=dense \
+    negative=neg permute=permute_axes power=pow rand=random reciprocal=recip remainder=rem_floor \
+    repeat_interleave=repeat right_shift=shift_right rint=round spmm=matmul subtract=sub swapaxes=permute_axes toarray=dense \
     T=transpose todense=dense tocoo=to_coo tocsr=to_csr to_dense=dense true_divide=div unsqueeze=expand_dims vstack=concat";
 
 /// Returns names in other libraries, each with the function of the same meaning here.

@@ -136,6 +136,7 @@ impl Binary {
             Binary::Sub => "-",
             Binary::Mul => "*",
             Binary::Div => "/",
+            Binary::DivFloor => "//",
             Binary::Rem => "%",
             Binary::MatMul => "@",
             Binary::Pow => "**",

@@ -11,7 +11,7 @@ use super::node::{ErasedValue, Node, StepImpl, downcast};
 use super::steps::{LazyStored, Steps, constant, family, found, found_both, methods, operand, step, step_impl, viewed};
 use crate::base::error::Result;
 use crate::base::sealed::Sealed;
-use crate::element::{Bits, Element, Float, Numeric, Real, RealNumber, Remainder};
+use crate::element::{Bits, Element, Float, Numeric, Real, RealNumber, Remainder, Shift};
 use crate::kernels::zip::Zip;
 use crate::ops::backward::{Differentiable, gradients};
 use crate::ops::{self, ErasedOperand, ErasedResult, OpSpec, Operand, descriptors, op};

@@ -4,7 +4,9 @@ use super::zip as binary;
 use crate::base::axes::Axes;
 use crate::base::error::Result;
 use crate::base::index::Position;
-use crate::element::{Bits, ComplexElement, Element, Float, Magnitude, Numeric, Real, RealNumber, Remainder, Ring};
+use crate::element::{
+    Bits, ComplexElement, Element, Float, Magnitude, Numeric, Real, RealNumber, Remainder, Ring, Shift,
+};
 use crate::ops::map::methods::functions;
 use crate::ops::operand::Operand;
 use crate::ops::table::functions::element_of_result;

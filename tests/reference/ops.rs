@@ -251,6 +251,11 @@ pub fn isneginf<T: RealScalar>(x: &Dense<T>) -> Dense<bool> {
     x.map(T::is_neg_inf)
 }
 
+/// Returns whether each element is below zero, or a zero with a sign.
+pub fn signbit<T: RealScalar>(x: &Dense<T>) -> Dense<bool> {
+    x.map(|x| !x.is_nan() && (x.order(T::zero()).is_lt() || (!x.truthy() && !x.same(T::zero()))))
+}
+
 /// Returns whether each element is an infinity.
 pub fn isinf<T: Scalar>(x: &Dense<T>) -> Dense<bool> {
     x.map(T::is_inf)

@@ -7,7 +7,7 @@ use num_complex::Complex;
 use super::dense::{Dense, Sparse, size, unravel};
 use super::exact::SummedFloat;
 use super::scalar::Scalar;
-use super::unary::{power, slope_of_power};
+use super::unary::{FloatScalar, power, slope_of_power};
 
 /// Why there is no result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +36,10 @@ pub enum Arith {
     Rem,
     /// The remainder that is not negative.
     RemEuclid,
+    /// The greatest integer that is at most `a / b`.
+    DivFloor,
+    /// What [`DivFloor`] leaves, with the sign of `b`.
+    RemFloor,
     /// The smaller one.
     Minimum,
     /// The greater one.
@@ -50,6 +54,16 @@ pub enum Arith {
     Pow,
     /// `|a|` with the sign of `b`; a NaN in `b` is positive.
     Copysign,
+    /// The distance of the point `(a, b)` from zero.
+    Hypot,
+    /// The angle of the point `(b, a)`.
+    Atan2,
+    /// `ln(exp(a) + exp(b))`.
+    Logaddexp,
+    /// `a` doubled `b` times.
+    ShiftLeft,
+    /// `a` halved `b` times, rounded down.
+    ShiftRight,
 }
 
 use Arith::*;
@@ -85,6 +99,14 @@ pub fn gradients(op: Arith, x: f64, y: f64, g: f64) -> (f64, f64) {
             let of_exponent = if x == 0.0 && y >= 0.0 { 0.0 } else { power(x, y) * libm::log(x) };
             (g * slope_of_power(x, y), g * of_exponent)
         }
+        Hypot | Atan2 if x == 0.0 && y == 0.0 => (g * 0.0, g * 0.0),
+        Hypot => (g * (x / libm::hypot(x, y)), g * (y / libm::hypot(x, y))),
+        Atan2 => {
+            let distance = libm::hypot(x, y);
+            (g * (y / distance / distance), -(g * (x / distance / distance)))
+        }
+        Logaddexp if x == y => (g * 0.5, g * 0.5),
+        Logaddexp => (g * (1.0 / (1.0 + libm::exp(y - x))), g * (1.0 / (1.0 + libm::exp(x - y)))),
         Copysign if x == 0.0 => (0.0, 0.0),
         Copysign => (g * (x * f64::arith(Copysign, 1.0, y).unwrap()).signum(), 0.0),
         _ => panic!("no gradient of {op:?}"),
@@ -132,10 +154,16 @@ macro_rules! integers {
         impl Computes for $type {
             fn arith(op: Arith, a: $type, b: $type) -> Result<$type, Why> {
                 let (wide, other) = (i128::from(a), i128::from(b));
-                if matches!(op, Div | Rem | RemEuclid) && b == 0 {
+                if matches!(op, Div | Rem | RemEuclid | DivFloor | RemFloor) && b == 0 {
                     return Err(Why::ByZero);
                 }
+                let floor = || wide / other - i128::from(wide % other != 0 && (wide < 0) != (other < 0));
                 let result = match op {
+                    DivFloor => floor(),
+                    RemFloor => wide - other * floor(),
+                    ShiftLeft | ShiftRight if other < 0 => return Err(Why::Overflow),
+                    ShiftLeft => (0..other.min(64)).fold(wide, |result, _| result.saturating_mul(2)),
+                    ShiftRight => (0..other.min(64)).fold(wide, |result, _| result.div_euclid(2)),
                     Add => wide + other,
                     Sub => wide - other,
                     Mul | MulNonzero => wide.saturating_mul(other),
@@ -149,7 +177,7 @@ macro_rules! integers {
                     BitXor => return Ok(a ^ b),
                     Pow if other < 0 => return Err(Why::Overflow),
                     // As many factors as it takes to leave every type, odd or even.
-                    Copysign => panic!("no {op:?} of integers"),
+                    Copysign | Hypot | Atan2 | Logaddexp => panic!("no {op:?} of integers"),
                     Pow => (0..other.min(128 + other % 2)).fold(1i128, |power, _| power.saturating_mul(wide)),
                 };
                 <$type>::try_from(result).map_err(|_| Why::Overflow)
@@ -160,7 +188,7 @@ macro_rules! integers {
             }
 
             fn makes_all_one(op: Arith, fill: $type, other: Option<$type>, on_the_left: bool) -> Option<bool> {
-                if op == Div && other.is_none() && on_the_left && fill == 0 {
+                if matches!(op, Div | DivFloor) && other.is_none() && on_the_left && fill == 0 {
                     return Some(false);
                 }
                 let one = match op {
@@ -169,6 +197,8 @@ macro_rules! integers {
                     Minimum => fill == <$type>::MIN,
                     Maximum => fill == <$type>::MAX,
                     Pow => fill == 0 && !on_the_left,
+                    // A signed count may be negative, and then there is no result.
+                    ShiftLeft | ShiftRight => <$type>::MIN == 0 && fill == 0 && on_the_left,
                     _ => false,
                 };
                 one.then_some(true)
@@ -193,6 +223,9 @@ macro_rules! floats {
                     Div => $narrow(x / y),
                     Rem => $narrow(x % y),
                     RemEuclid => $narrow(if x % y < 0.0 { x % y + y.abs() } else { x % y }),
+                    DivFloor | RemFloor | Hypot | Atan2 | Logaddexp => {
+                        <$type as FloatScalar>::nearest(of_floats(op, f64::from(a), f64::from(b)))
+                    }
                     Minimum | Maximum if x.is_nan() || y.is_nan() => <$type>::NAN,
                     Minimum if x == y => negative_first(a, b).0,
                     Maximum if x == y => negative_first(a, b).1,
@@ -213,17 +246,37 @@ macro_rules! floats {
                 match op {
                     Pow => (<f64 as From<$type>>::from(fill) == f64::from(u8::from(on_the_left))).then_some(true),
                     Copysign => (on_the_left && (Scalar::is_nan(fill) || !fill.truthy())).then_some(true),
+                    Hypot => fill.is_infinite().then_some(true),
                     // Zero times NaN is 0.
                     MulNonzero if !on_the_left && Scalar::is_nan(fill) => None,
                     MulNonzero if on_the_left && !fill.truthy() => Some(true),
                     _ if Scalar::is_nan(fill) => Some(true),
                     Mul | MulNonzero if !fill.truthy() && other.is_none_or(Scalar::is_finite) => Some(false),
-                    Div if !fill.truthy() && other.is_none() && on_the_left => Some(false),
+                    Div | DivFloor if !fill.truthy() && other.is_none() && on_the_left => Some(false),
                     _ => None,
                 }
             }
         }
     )*};
+}
+
+/// An operation that every float type rounds from `f64`.
+fn of_floats(op: Arith, x: f64, y: f64) -> f64 {
+    let rest = x % y;
+    let goes_down = rest != 0.0 && rest.is_sign_negative() != y.is_sign_negative();
+    match op {
+        RemFloor if rest == 0.0 => 0f64.copysign(y),
+        RemFloor if goes_down => rest + y,
+        RemFloor => rest,
+        DivFloor if y == 0.0 => x / y,
+        DivFloor if goes_down => ((x - rest) / y).round() - 1.0,
+        DivFloor if ((x - rest) / y).round() == 0.0 => 0f64.copysign(x / y),
+        DivFloor => ((x - rest) / y).round(),
+        Hypot => libm::hypot(x, y),
+        Atan2 => libm::atan2(x, y),
+        _ if x == y => x + std::f64::consts::LN_2,
+        _ => x.max(y) + libm::log1p(libm::exp(-(x - y).abs())),
+    }
 }
 
 floats! {

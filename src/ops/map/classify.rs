@@ -291,3 +291,43 @@ pub fn isneginf<X: Operand<Elem: Real>>(x: &X) -> Result<X::Mapped<bool>> {
 pub fn isneginf_into<X: Operand<Elem: Real>>(x: &X, out: &mut impl Answers<X>) -> Result<()> {
     out.take_answers(x, &Test(Real::isneginf))
 }
+
+/// Returns whether each element has a negative sign, also a zero.
+///
+/// *y*<sub>i</sub> = (*x*<sub>i</sub> < 0), or true for −0.0
+///
+/// Unsigned integers and `bool` yield `false`. Complex elements do not have a sign, and do not compile.
+///
+#[doc = page!(predicate)]
+/// # NaN
+///
+/// NaN yields `false` for any sign bit, because lacuna treats all NaNs as equal. numpy and PyTorch read the sign bit of
+/// a NaN.
+///
+/// # Examples
+///
+/// ```
+/// use lacuna::{CooTensor, signbit};
+/// use ndarray::arr1;
+///
+/// let x = CooTensor::new([3], vec![vec![0, 2]], vec![-5.0, 2.0], -0.0)?;
+/// assert_eq!(signbit(&x)?.to_dense()?, arr1(&[true, true, false]).into_dyn());
+/// assert_eq!(signbit(&x)?.to_dense()?, signbit(&x.to_dense()?)?);
+/// assert_eq!(signbit(&arr1(&[-f64::NAN, 0.0]))?, arr1(&[false, false]));
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// Definition: [`numpy.signbit`](https://numpy.org/doc/stable/reference/generated/numpy.signbit.html), except for NaN.
+#[doc(alias = "numpy.signbit")]
+#[doc(alias = "torch.signbit")]
+#[doc(alias = "is_sign_negative")]
+pub fn signbit<X: Operand<Elem: Real>>(x: &X) -> Result<X::Mapped<bool>> {
+    apply(x, &Test(Real::signbit))
+}
+
+/// Writes the results of [`signbit`] into an existing buffer.
+///
+#[doc = page!(predicate_into)]
+pub fn signbit_into<X: Operand<Elem: Real>>(x: &X, out: &mut impl Answers<X>) -> Result<()> {
+    out.take_answers(x, &Test(Real::signbit))
+}

@@ -452,6 +452,62 @@ pub fn exp_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
     chain_rule(x, &math::exp, upstream)
 }
 
+/// Returns the 2 to the power of each element.
+///
+/// *y*<sub>i</sub> = 2<sup>*x*<sub>i</sub></sup>
+///
+/// The result is within 1 unit in the last place.
+///
+/// # NaN
+///
+/// NaN yields NaN; `-inf` yields 0.
+///
+#[doc = page!(float)]
+/// ```
+/// use lacuna::{CooTensor, exp2};
+/// use ndarray::arr1;
+///
+/// let x = CooTensor::new([3], vec![vec![0, 2]], vec![0.25, 0.5], 0.0)?;
+/// assert_eq!(exp2(&x)?.to_dense()?, exp2(&x.to_dense()?)?);
+/// assert_eq!(exp2(&arr1(&[3.0, f64::NEG_INFINITY]))?, arr1(&[8.0, 0.0]));
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+pub fn exp2<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
+    apply(x, &FunctionMap(&math::exp2))
+}
+
+/// Returns the gradient of [`exp2`](crate::exp2()): the upstream gradient times the derivative.
+///
+/// *dx*<sub>i</sub> = *dy*<sub>i</sub> · 2<sup>*x*<sub>i</sub></sup> ln 2
+///
+#[doc = page!(gradient)]
+/// ```
+/// use lacuna::{CooTensor, grad, exp2};
+/// use ndarray::{arr0, arr1};
+///
+/// let x = CooTensor::new([3], vec![vec![0, 2]], vec![0.25, 0.5], 0.0)?;
+/// let upstream = arr1(&[2.0, 1.0, -1.0]);
+/// let dx = grad::exp2(&x, &upstream)?;
+/// assert!(dx.shares_pattern_with(&x));
+///
+/// // The dense gradient is the same at every stored position.
+/// let dense = grad::exp2(&x.to_dense()?, &upstream)?;
+/// assert!(dx.iter().all(|(at, gradient)| dense[&*at] == gradient));
+///
+/// // Twice the derivative of the function.
+/// let f = |at: f64| exp2(&arr0(at)).map(ndarray::Array0::into_scalar);
+/// let derivative = (f(0.25 + 1e-6)? - f(0.25 - 1e-6)?) / 2e-6;
+/// assert!((dx.values()[0] - 2.0 * derivative).abs() < 1e-6);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+#[doc(alias = "vjp")]
+pub fn exp2_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
+    x: &X,
+    upstream: &U,
+) -> Result<X::Mapped<U::Elem>> {
+    chain_rule(x, &|x| std::f64::consts::LN_2 * math::exp2(x), upstream)
+}
+
 /// Returns the exponential of each element minus 1, accurate near zero.
 ///
 /// *y*<sub>i</sub> = e<sup>*x*<sub>i</sub></sup> − 1

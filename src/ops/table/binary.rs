@@ -30,11 +30,20 @@ macro_rules! __binary {
                 "Returns the remainder of truncated division, with the sign of the left operand.";
             rem_euclid: RemEuclid, Remainder -> same []
                 "Returns the nonnegative remainder of the division of two operands.";
+            div_floor: DivFloor, Remainder -> same [] "Returns the quotient of two operands, rounded down to an integer.";
+            rem_floor: RemFloor, Remainder -> same []
+                "Returns the remainder of division rounded down, with the sign of the right operand.";
             pow: Pow, RealNumber -> same [pow_backward] "Returns the left operand to the power of the right operand.";
             minimum: Minimum, Real -> same [minimum_backward] "Returns the smaller of two elements.";
             maximum: Maximum, Real -> same [maximum_backward] "Returns the larger of two elements.";
             copysign: Copysign, Float -> same [copysign_backward]
                 "Returns the magnitude of the left operand with the sign of the right operand.";
+            hypot: Hypot, Float -> same [hypot_backward]
+                "Returns the square root of the sum of the squares of two elements.";
+            atan2: Atan2, Float -> same [atan2_backward]
+                "Returns the angle of a point, with the ordinate on the left and the abscissa on the right.";
+            logaddexp: Logaddexp, Float -> same [logaddexp_backward]
+                "Returns the logarithm of the sum of the exponentials of two elements.";
             equal: Equal, Element -> bool [] "Returns whether two elements are equal.";
             not_equal: NotEqual, Element -> bool [] "Returns whether two elements differ.";
             less: Less, Real -> bool [] "Returns whether the left element is smaller.";
@@ -45,6 +54,10 @@ macro_rules! __binary {
             bit_or: BitOr, Bits -> same [] "Returns the logical \"or\"; for integers, the \"or\" of each bit.";
             bit_xor: BitXor, Bits -> same []
                 "Returns the exclusive \"or\"; for integers, the exclusive \"or\" of each bit.";
+            shift_left: ShiftLeft, Shift -> same []
+                "Returns the left operand times 2 to the power of the right operand.";
+            shift_right: ShiftRight, Shift -> same []
+                "Returns the left operand divided by 2 to the power of the right operand, rounded down.";
         }
     };
 }
@@ -77,13 +90,16 @@ macro_rules! __if_kind {
     (bool Remainder $($code:tt)*) => {};
     (bool RealNumber $($code:tt)*) => {};
     (bool Float $($code:tt)*) => {};
+    (bool Shift $($code:tt)*) => {};
     (integer Float $($code:tt)*) => {};
     (float Bits $($code:tt)*) => {};
+    (float Shift $($code:tt)*) => {};
     (complex Real $($code:tt)*) => {};
     (complex Remainder $($code:tt)*) => {};
     (complex RealNumber $($code:tt)*) => {};
     (complex Float $($code:tt)*) => {};
     (complex Bits $($code:tt)*) => {};
+    (complex Shift $($code:tt)*) => {};
     ($kind:ident $bound:ident $($code:tt)*) => { $($code)* };
 }
 

@@ -41,6 +41,8 @@ macro_rules! __functions {
                 /// Returns whether each element is negative infinity
                 isneginf [Real -> Bool] (Truth Float) arrays []
                     command(Plain, "Test whether each element is -inf", "tests/data/mauna_loa_co2_monthly.npz");
+                /// Returns whether each element has a negative sign, also a zero
+                signbit [Real -> Bool] (Truth Signed Unsigned Float) arrays [];
                 /// Returns whether each element is an infinity of either sign
                 isinf [Element -> Bool] (Truth Float Complex) arrays []
                     command(Plain, "Test whether each element is infinite", "tests/data/mauna_loa_co2_monthly.npz");
@@ -86,6 +88,9 @@ macro_rules! __functions {
                     [cbrt_backward: Formula, |x, g| g.mul_nonzero(&(x.cbrt().square() * 3.0).recip())];
                 /// Returns the exponential of each element
                 exp [Float -> Same] (Float) tensors [exp_backward: Formula, |x, g| g.mul_nonzero(&x.exp())];
+                /// Returns the 2 to the power of each element
+                exp2 [Float -> Same] (Float) tensors
+                    [exp2_backward: Formula, |x, g| g.mul_nonzero(&(x.exp2() * LN_2))];
                 /// Returns the exponential of each element minus 1, accurate near zero
                 exp_m1 [Float -> Same] (Float) tensors [exp_m1_backward: Formula, |x, g| g.mul_nonzero(&x.exp())];
                 /// Returns the natural logarithm of each element

@@ -1,0 +1,142 @@
+//! Shifts of integers. The number of bits is an operand.
+
+use super::descriptors::{ShiftLeft, ShiftRight};
+use super::{Partner, fitting};
+use crate::base::error::Result;
+use crate::element::Shift;
+use crate::kernels::op::Outcome;
+use crate::kernels::zip::{FillEffect, Zip};
+use crate::ops::operand::Operand;
+
+/// Returns the effect of a left fill: a shifted zero is zero. For signed types, a count may be negative, which is an
+/// error.
+fn effect_of_shifted<T: Shift>(fill: T) -> FillEffect {
+    let is_unsigned = T::ZERO.checked_sub(T::ONE).is_none();
+    FillEffect::annihilated_if(is_unsigned && !fill.is_truthy())
+}
+
+impl<T: Shift> Zip<T, T> for ShiftLeft {
+    type Out = T;
+
+    #[inline(always)]
+    fn apply(&self, a: T, b: T) -> Outcome<T> {
+        fitting(a.checked_shift_left(b))
+    }
+
+    fn left_fill_effect(&self, fill: T, _: Option<T>) -> FillEffect {
+        effect_of_shifted(fill)
+    }
+}
+
+/// Returns the left operand times 2 to the power of the right operand.
+///
+/// *z*<sub>k</sub> = *x*<sub>k</sub> · 2<sup>*y*<sub>k</sub></sup>
+///
+/// The bits move to the left by *y*<sub>k</sub>. Zero remains zero for any count.
+///
+/// # Shapes
+#[doc = page!(shapes)]
+/// # Implicit values
+#[doc = page!(union)]
+/// If the elements are unsigned and the fill of *x* is 0, all results with that fill are 0: entries of only *y* are not
+/// stored. For [stored views](crate::Stored), the result has the common entries and the common fill.
+#[doc = page!(implicit)]
+/// # NaN
+///
+/// The elements are integers, which do not have NaN.
+///
+/// # Gradient
+///
+/// None.
+///
+/// # Errors
+///
+/// - `Overflow`: a result does not fit the integer type, or a count is negative; the error reports the position;
+#[doc = page!(errors)]
+/// # Complexity
+#[doc = page!(complexity)]
+/// # Examples
+///
+/// ```
+/// use lacuna::{CooTensor, shift_left};
+///
+/// let x = CooTensor::new([4], vec![vec![0, 1]], vec![-5, 7], 0)?;
+/// let y = CooTensor::new([4], vec![vec![1, 2]], vec![3, 2], 1)?;
+/// let z = shift_left(&x, &y)?;
+/// assert_eq!(z.entries(), [(vec![0], -10), (vec![1], 56), (vec![2], 0)]);
+/// assert_eq!(z.to_dense()?, shift_left(&x.to_dense()?, &y.to_dense()?)?);
+/// assert!(x.shift_left(2)?.shares_pattern_with(&x));
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// Definition: [`numpy.left_shift`](https://numpy.org/doc/stable/reference/generated/numpy.left_shift.html), except
+/// for results that do not fit and negative counts,
+/// which are errors.
+#[doc(alias = "numpy.left_shift")]
+#[doc(alias = "torch.bitwise_left_shift")]
+pub fn shift_left<X: Operand<Elem: Shift>, Y: Partner<X, Elem = X::Elem>>(x: &X, y: Y) -> Result<Y::Zipped<X::Elem>> {
+    y.zip(x, ShiftLeft)
+}
+
+impl<T: Shift> Zip<T, T> for ShiftRight {
+    type Out = T;
+
+    #[inline(always)]
+    fn apply(&self, a: T, b: T) -> Outcome<T> {
+        fitting(a.checked_shift_right(b))
+    }
+
+    fn left_fill_effect(&self, fill: T, _: Option<T>) -> FillEffect {
+        effect_of_shifted(fill)
+    }
+}
+
+/// Returns the left operand divided by 2 to the power of the right operand, rounded down.
+///
+/// *z*<sub>k</sub> = ⌊*x*<sub>k</sub> / 2<sup>*y*<sub>k</sub></sup>⌋
+///
+/// The bits move to the right by *y*<sub>k</sub>. A count of at least the width of the type yields 0, or −1 for a
+/// negative number.
+///
+/// # Shapes
+#[doc = page!(shapes)]
+/// # Implicit values
+#[doc = page!(union)]
+/// If the elements are unsigned and the fill of *x* is 0, all results with that fill are 0: entries of only *y* are not
+/// stored. For [stored views](crate::Stored), the result has the common entries and the common fill.
+#[doc = page!(implicit)]
+/// # NaN
+///
+/// The elements are integers, which do not have NaN.
+///
+/// # Gradient
+///
+/// None.
+///
+/// # Errors
+///
+/// - `Overflow`: a count is negative; the error reports the position;
+#[doc = page!(errors)]
+/// # Complexity
+#[doc = page!(complexity)]
+/// # Examples
+///
+/// ```
+/// use lacuna::{CooTensor, shift_right};
+///
+/// let x = CooTensor::new([4], vec![vec![0, 1]], vec![-5, 7], 0)?;
+/// let y = CooTensor::new([4], vec![vec![1, 2]], vec![3, 2], 1)?;
+/// let z = shift_right(&x, &y)?;
+/// assert_eq!(z.entries(), [(vec![0], -3), (vec![1], 0), (vec![2], 0)]);
+/// assert_eq!(z.to_dense()?, shift_right(&x.to_dense()?, &y.to_dense()?)?);
+/// assert!(x.shift_right(2)?.shares_pattern_with(&x));
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// Definition: [`numpy.right_shift`](https://numpy.org/doc/stable/reference/generated/numpy.right_shift.html), except
+/// for negative counts, which are errors.
+#[doc(alias = "numpy.right_shift")]
+#[doc(alias = "torch.bitwise_right_shift")]
+pub fn shift_right<X: Operand<Elem: Shift>, Y: Partner<X, Elem = X::Elem>>(x: &X, y: Y) -> Result<Y::Zipped<X::Elem>> {
+    y.zip(x, ShiftRight)
+}
