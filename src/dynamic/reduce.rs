@@ -319,7 +319,7 @@ on_operands! {
         by!(float_values view, upstream, op::nancumprod_backward, x, g => ops::nancumprod_backward(x, g, axis))
     }
 
-    /// Returns the positions of elements along an axis, in increasing order.
+    /// Returns the positions that sort the elements along an axis.
     ///
     /// See [`argsort`](crate::argsort()).
     ///
