@@ -256,7 +256,9 @@ on_operands! {
         by!(floats view, op::nancumsum, x => ops::nancumsum(x, axis))
     }
 
-    /// Returns the products up to each position of an axis, ignoring NaN: see [`nancumprod`](crate::nancumprod()).
+    /// Returns the products up to each position of an axis, ignoring NaN.
+    ///
+    /// See [`nancumprod`](crate::nancumprod()).
     ///
     /// # Errors
     ///

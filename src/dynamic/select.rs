@@ -136,7 +136,9 @@ on_operands! {
         in_type!([Any] self.dtype(), T => self.found(ops::take_axis(&widened::<T>(self)?, positions, axis)))
     }
 
-    /// Returns the elements at positions, with one list of indices per axis: see [`gather`](crate::gather()).
+    /// Returns the elements at positions, with one list of indices per axis.
+    ///
+    /// See [`gather`](crate::gather()).
     ///
     /// # Errors
     ///

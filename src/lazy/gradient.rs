@@ -69,7 +69,7 @@ impl<V: HasGradient> Lazy<V> {
         x.or_zeros(found.pop().unwrap_or(Ok(None)), upstream)
     }
 
-    /// Returns the gradients of this result with respect to several steps of the same type.
+    /// Returns the gradients of this result with respect to steps of the same type.
     ///
     /// Each gradient is the result of [`gradient`](Lazy::gradient), but common steps are computed once.
     ///

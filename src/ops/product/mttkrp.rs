@@ -155,7 +155,8 @@ pub fn mttkrp<X: Operand<Elem: Ring>, D: Dimension>(
 ///
 /// # NaN
 ///
-/// As in [`mttkrp`](mttkrp()).
+/// As in [`mttkrp`](mttkrp()), except that an element of `upstream` that is zero is skipped, even if another factor is
+/// not finite.
 ///
 /// # Gradient
 ///
@@ -359,7 +360,8 @@ pub fn ttm<X: Operand<Elem: Ring>>(
 ///
 /// # NaN
 ///
-/// As in [`mttkrp`](mttkrp()).
+/// As in [`mttkrp`](mttkrp()), except that an element of `upstream` that is zero is skipped, even if another factor is
+/// not finite.
 ///
 /// # Gradient
 ///
@@ -478,7 +480,8 @@ fn without_axis(error: Error, axis: usize) -> Error {
 ///
 /// # NaN
 ///
-/// As in [`mttkrp`](mttkrp()).
+/// As in [`mttkrp`](mttkrp()), except that an element of `upstream` that is zero is skipped, even if another factor is
+/// not finite.
 ///
 /// # Gradient
 ///

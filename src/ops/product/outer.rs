@@ -408,7 +408,8 @@ pub fn kron<X: Operand<Elem: Ring>>(x: &X, y: &X) -> Result<X::Reduced<X::Elem>>
 ///
 /// # NaN
 ///
-/// NaN times any element is NaN.
+/// NaN times a nonzero element of `upstream` is NaN. An element of `upstream` that is zero is skipped, even if the other
+/// factor is not finite.
 ///
 /// # Gradient
 ///
@@ -457,7 +458,8 @@ pub fn outer_backward<X: Operand<Elem: Float>, U: Operand<Elem = X::Elem>>(
 ///
 /// # NaN
 ///
-/// NaN times any element is NaN.
+/// NaN times a nonzero element of `upstream` is NaN. An element of `upstream` that is zero is skipped, even if the other
+/// factor is not finite.
 ///
 /// # Gradient
 ///
