@@ -429,7 +429,7 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
     ///
     /// # Errors
     ///
-    /// - `Cast`: the fill or a stored value cannot be converted. The error names the fill, or else the first such entry;
+    /// - `Cast`: the fill or a stored value cannot be converted. The error names the fill, or the first such entry;
     /// - `OutOfMemory`: the allocation of the values fails.
     ///
     /// ```

@@ -191,8 +191,8 @@ pub fn einsum<'a, X: Operand<Elem: Ring>>(spec: impl Into<Einsum<'a>>, operands:
 ///
 /// # NaN
 ///
-/// NaN times a nonzero element of `upstream` is NaN. An element of `upstream` that is zero is skipped, even if the other
-/// factor is not finite.
+/// NaN times a nonzero element of `upstream` is NaN. An element of `upstream` that is zero is skipped, even if the
+/// other factor is not finite.
 ///
 /// # Gradient
 ///

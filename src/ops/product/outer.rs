@@ -408,8 +408,8 @@ pub fn kron<X: Operand<Elem: Ring>>(x: &X, y: &X) -> Result<X::Reduced<X::Elem>>
 ///
 /// # NaN
 ///
-/// NaN times a nonzero element of `upstream` is NaN. An element of `upstream` that is zero is skipped, even if the other
-/// factor is not finite.
+/// NaN times a nonzero element of `upstream` is NaN. An element of `upstream` that is zero is skipped, even if the
+/// other factor is not finite.
 ///
 /// # Gradient
 ///
@@ -458,8 +458,8 @@ pub fn outer_backward<X: Operand<Elem: Float>, U: Operand<Elem = X::Elem>>(
 ///
 /// # NaN
 ///
-/// NaN times a nonzero element of `upstream` is NaN. An element of `upstream` that is zero is skipped, even if the other
-/// factor is not finite.
+/// NaN times a nonzero element of `upstream` is NaN. An element of `upstream` that is zero is skipped, even if the
+/// other factor is not finite.
 ///
 /// # Gradient
 ///

@@ -140,8 +140,8 @@ fn of_tensordot(mut error: Error) -> Error {
 ///
 /// # NaN
 ///
-/// NaN times a nonzero element of `upstream` is NaN. An element of `upstream` that is zero is skipped, even if the other
-/// factor is not finite.
+/// NaN times a nonzero element of `upstream` is NaN. An element of `upstream` that is zero is skipped, even if the
+/// other factor is not finite.
 ///
 /// # Gradient
 ///
