@@ -20,8 +20,8 @@ impl<X: Value> Lazy<X> {
     ///
     /// # Errors
     ///
-    /// A run of the graph returns the error `Lazy` if `f` or `gradient` fails, or if the gradient does not have the
-    /// shape of the operand. The error names the source line of the step.
+    /// A run of the graph returns `Lazy` if `f` or `gradient` fails, or if the gradient does not have the shape of the
+    /// operand. The error names the source line of the step.
     ///
     /// ```
     /// use lacuna::{Axes, CooTensor};

@@ -360,9 +360,9 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
     ///
     /// The pattern is shared.
     ///
-    /// The dense form of the result is `f` of every element of the dense form, with two exceptions at unstored
-    /// positions: the sign of a zero and the payload of a NaN. An implicit zero is always positive. A value that
-    /// becomes equal to the fill stays stored; [`prune`](Tensor::prune) removes it.
+    /// The dense form of the result is `f` of every element of the dense form, except for the sign of zeros and the
+    /// payload of NaNs at unstored positions. An implicit zero is always positive. A value that becomes equal to the
+    /// fill stays stored; [`prune`](Tensor::prune) removes it.
     ///
     /// # Errors
     ///
@@ -390,8 +390,8 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
     /// The fill is unchanged, and the pattern is shared.
     ///
     /// `f` is not applied to the fill, because the fill belongs to many positions. The elements therefore keep their
-    /// type. The dense form of the result is `f` of the dense form only if `f` does not change the fill: for example,
-    /// if `f` multiplies and the fill is zero. To change the type, call [`map_values`](Tensor::map_values) or
+    /// type. The dense form of the result is `f` of the dense form only if `f` does not change the fill. An example is
+    /// a multiplication with a fill of zero. To change the type, call [`map_values`](Tensor::map_values) or
     /// [`cast`](Tensor::cast) on the result.
     ///
     /// # Errors

@@ -121,9 +121,9 @@ fn read<X: Operand<Elem: Ring>>(options: &Einsum<'_>, operands: &[&X]) -> Result
 ///
 /// # NaN
 ///
-/// NaN times any element is NaN. If an entry of an operand or of an intermediate product is not finite and is
-/// multiplied by unstored zeros, the function returns an error, as in [`matmul`](crate::matmul()). Stored views do not
-/// cause this error.
+/// NaN times any element is NaN. The function returns an error if an entry that is not finite is multiplied by unstored
+/// zeros, as in [`matmul`](crate::matmul()). This includes entries of intermediate products. Stored views do not cause
+/// this error.
 ///
 /// # Gradient
 ///

@@ -24,8 +24,8 @@ pub(super) fn plain<T: Ring>(operation: &'static str) -> Product<PlusTimes, T> {
 /// # Shapes
 ///
 /// The last axis of `x` has the length of the axis before the last of `y`, or of the only axis of `y`. A vector on the
-/// left is a row, and a vector on the right is a column; the result does not have the axis of length 1. All other axes
-/// are batch axes, which are broadcast.
+/// left is a row, and a vector on the right is a column. The result does not have the axis of length 1 of this row or
+/// column. All other axes are batch axes, which are broadcast.
 ///
 /// The result of two sparse operands is sparse, with the format and the index type of `x`. A chain of products from the
 /// left therefore stays in one format. If an operand is an array, the result is an array.

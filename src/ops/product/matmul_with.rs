@@ -221,7 +221,7 @@ impl<'m, P: Pattern> From<&'m P> for Matmul<'m> {
 /// in increasing order
 ///
 /// The terms are combined from left to right. If the addition is plus, sums are computed as in
-/// [`matmul`](crate::matmul()): a sum starts from `+0.0`, 16-bit floats are added in `f32`, and integers are added
+/// [`matmul`](crate::matmul()). Such a sum starts from `+0.0`, 16-bit floats are added in `f32`, and integers are added
 /// exactly.
 ///
 /// # Shapes
@@ -234,9 +234,10 @@ impl<'m, P: Pattern> From<&'m P> for Matmul<'m> {
 /// all its elements. The fill of a sparse result is the result without terms, which the functions of [`Matmul`]
 /// document.
 ///
-/// The result stores a position if both operands store the elements of a term, and the mask stores the position
-/// ([`mask`](Matmul::mask)) or does not store the position ([`without`](Matmul::without)). The values of a mask do not
-/// matter. If an operand is an array, the result is an array, with the fill at all other positions.
+/// The result stores a position if both operands store the elements of a term, and the mask allows the position.
+/// [`mask`](Matmul::mask) allows the positions that the mask stores, and [`without`](Matmul::without) allows all other
+/// positions. The values of a mask do not matter. If an operand is an array, the result is an array, with the fill at
+/// all other positions.
 ///
 /// # NaN
 ///

@@ -248,7 +248,7 @@ pub fn log_softmax<X: Operand<Elem: Float>>(x: &X, axes: impl Into<Axes>) -> Res
 /// Returns the gradient of [`softmax`](softmax()).
 ///
 /// *dx*<sub>k,r</sub> = *y*<sub>k,r</sub> · (*dy*<sub>k,r</sub> − Σ<sub>s</sub> *y*<sub>k,s</sub> ·
-/// *dy*<sub>k,s</sub>), where *y* is the softmax in `f64`, the sum is exact over rounded products, and each step is in
+/// *dy*<sub>k,s</sub>), where *y* is the softmax in `f64`. The sum is exact over rounded products, and each step is in
 /// `f64`.
 ///
 /// # Shapes
