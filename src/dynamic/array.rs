@@ -117,7 +117,7 @@ impl AnyArray {
 
     /// Returns a tensor in coordinate format with the elements that are not 0.
     ///
-    /// The fill of the tensor is 0.
+    /// The fill of the tensor is 0. An element that is `-0.0` is stored.
     ///
     /// # Errors
     ///

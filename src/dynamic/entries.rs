@@ -55,13 +55,14 @@ fn numbered<T: Element>(x: &Erased<T>, ids: &Erased<u64>, new: &[Number]) -> Res
 on_operands! {
     /// Returns the entries where `mask` is true: see [`Tensor::select`].
     ///
-    /// The mask is a tensor of `bool`, such as the result of a comparison or a predicate.
+    /// The mask is a tensor or an array of `bool`, such as the result of a comparison or a predicate.
     ///
     /// # Errors
     ///
     /// - the errors of [`Tensor::select`];
     /// - `NoOperation`: the mask is not `bool`;
-    /// - `ShapeMismatch`: the mask has another shape.
+    /// - `ShapeMismatch`: the mask does not have the shape of the tensor;
+    /// - `Argument`: the operand is an array.
     ///
     /// # Examples
     ///
@@ -174,7 +175,7 @@ impl AnyTensor {
     /// # Errors
     ///
     /// - the errors of [`Tensor::with_entries`];
-    /// - `Cast`: a number is not a value of the element type.
+    /// - `Cast`: a number cannot be converted to the element type.
     ///
     /// # Examples
     ///
@@ -203,8 +204,8 @@ impl AnyTensor {
     ///
     /// - `RankMismatch`: the tensor is not a vector;
     /// - `FillNotZero`: some positions are unstored, and the fill is not zero;
-    /// - `AxisOverflow`: the number of rows overflows;
-    /// - `TooLarge`: compressed offsets would need more than the larger of 1 GiB and 16 times the tensor's bytes.
+    /// - `AxisOverflow`: the number of rows does not fit in `usize`;
+    /// - `TooLarge`: CSR offsets would need more than the larger of 1 GiB and 16 times the bytes of the tensor.
     ///
     /// # Examples
     ///

@@ -126,6 +126,7 @@ on_operands! {
     /// # Errors
     ///
     /// - the errors of [`grad::ttm`](crate::grad::ttm);
+    /// - `RankMismatch`: the matrix does not have two axes;
     /// - `TypesDiffer`: the element types differ;
     /// - `NotRepresentable`: the elements are not floats.
     pub fn ttm_backward<'r>(
@@ -163,6 +164,7 @@ on_operands! {
     /// # Errors
     ///
     /// - the errors of [`grad::ttv`](crate::grad::ttv);
+    /// - `RankMismatch`: the vector does not have one axis;
     /// - `TypesDiffer`: the element types differ;
     /// - `NotRepresentable`: the elements are not floats.
     pub fn ttv_backward<'r>(
@@ -202,7 +204,8 @@ on_operands! {
     /// # Errors
     ///
     /// - the errors of [`Stored::sddmm`](crate::Stored::sddmm);
-    /// - `TypesDiffer`: the element types differ.
+    /// - `TypesDiffer`: the element types differ;
+    /// - `Argument`: the operand is an array.
     pub fn sddmm<'r>(
         &self,
         l: impl Into<AnyOperand<'r>>,
@@ -228,7 +231,8 @@ on_operands! {
     ///
     /// - the errors of [`grad::sddmm`](crate::grad::sddmm);
     /// - `TypesDiffer`: the element types differ;
-    /// - `NotRepresentable`: the elements are not floats.
+    /// - `NotRepresentable`: the elements are not floats;
+    /// - `Argument`: the operand is an array.
     pub fn sddmm_backward<'r>(
         &self,
         l: impl Into<AnyOperand<'r>>,

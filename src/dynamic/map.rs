@@ -182,7 +182,7 @@ on_operands! {
     /// # Errors
     ///
     /// - the errors of [`clamp`](crate::clamp());
-    /// - `Cast`: a bound is not a value of the type;
+    /// - `Cast`: a bound cannot be converted to the element type;
     /// - `NoOrder`: the elements are complex.
     pub fn clamp(&self, low: Number, high: Number) -> Result<AnyTensor> {
         let (low, high) = (in_type_of(self.dtype(), low)?, in_type_of(self.dtype(), high)?);
@@ -225,7 +225,7 @@ impl AnyTensor {
     ///
     /// # Errors
     ///
-    /// `Cast`: the number is not a value of the element type.
+    /// `Cast`: the number cannot be converted to the element type.
     ///
     /// # Examples
     ///

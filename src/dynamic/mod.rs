@@ -5,8 +5,9 @@
 //! `AnyTensor`.
 //!
 //! With the feature `dynamic`, `AnyTensor` has the operations of tensors as methods of the same names. The feature also
-//! adds three types. `AnyArray` is an array of any element type. `AnyOperand` is a tensor, its stored entries, or an
-//! array. `AnyValue` is the result of an operation on such operands.
+//! adds types of operands and results. `AnyArray` is an array of any element type. `AnyStored` is a view of the stored
+//! entries of an `AnyTensor`. `AnyOperand` is a tensor, its stored entries, or an array. `AnyValue` is the result of an
+//! operation on an `AnyOperand`.
 
 #[cfg(feature = "dynamic")]
 pub(crate) mod array;
@@ -112,7 +113,7 @@ crate::__with_dtypes! {
     /// A tensor with dynamically typed format and elements, for example from a file.
     ///
     /// [`dispatch!`](crate::dispatch!) runs generic code on the tensor. `==` compares under the rules of
-    /// [`Tensor`].
+    /// [`Tensor`]. Tensors of different formats or element types are not equal.
     ///
     /// # Examples
     ///
@@ -167,12 +168,12 @@ impl AnyTensor {
         dispatch!(self, x => x.nnz())
     }
 
-    /// Returns the fraction of positions that are stored; 1 for an empty shape.
+    /// Returns the fraction of positions that are stored; 1 without positions.
     pub fn density(&self) -> f64 {
         dispatch!(self, x => x.density())
     }
 
-    /// Returns the bytes of the index arrays and the values.
+    /// Returns the number of bytes of the index arrays and the values.
     pub fn stored_bytes(&self) -> usize {
         dispatch!(self, x => x.stored_bytes())
     }
@@ -200,7 +201,7 @@ impl AnyTensor {
     ///
     /// # Errors
     ///
-    /// `TooLarge`: the compressed offsets would need more than the larger of 1 GiB and 16 times the tensor's bytes.
+    /// `TooLarge`: the CSR offsets would need more than the larger of 1 GiB and 16 times the bytes of the tensor.
     pub fn into_format(self, format: Format) -> Result<Self> {
         dispatch!(self, x => Ok(x.in_format(format, default_limit(x.stored_bytes()))?.into()))
     }
@@ -209,7 +210,7 @@ impl AnyTensor {
     ///
     /// # Errors
     ///
-    /// `TooLarge`: the compressed offsets would need more than `limit` bytes.
+    /// `TooLarge`: the CSR offsets would need more than `limit` bytes.
     pub fn into_format_with_limit(self, format: Format, limit: u64) -> Result<Self> {
         dispatch!(self, x => Ok(x.in_format(format, limit)?.into()))
     }
@@ -240,7 +241,7 @@ impl AnyTensor {
     /// # Errors
     ///
     /// - the errors of [`into_coo`](AnyTensor::into_coo);
-    /// - `TooLarge`: the offsets would need more than the larger of 1 GiB and 16 times the tensor's bytes.
+    /// - `TooLarge`: the CSR offsets would need more than the larger of 1 GiB and 16 times the bytes of the tensor.
     pub fn into_csr<T: Element, I: Index>(self) -> Result<CsrTensor<T, I>> {
         let tensor = self.cast(T::DTYPE)?.into_format(Format::Csr)?;
         dispatch!(tensor, x => Tensor::from_erased(retyped::<Erased<T>>(&mut Some(x))))

@@ -31,7 +31,7 @@ pub(super) fn matmul(left: AnyOperand<'_>, right: RightOperand<'_>) -> Result<An
 
 /// The options of [`AnyTensor::matmul_with`]: a semiring and a mask, as in [`Matmul`](crate::Matmul).
 ///
-/// A tensor converts to the options of the plain product at the entries of the tensor.
+/// A tensor converts to these options: the ordinary product at only the positions that the tensor stores.
 ///
 /// # Examples
 ///
@@ -78,14 +78,14 @@ impl AnyMatmul<'static> {
 impl<'m> AnyMatmul<'m> {
     /// Sets a mask: the result has entries only where `tensor` has entries.
     ///
-    /// This replaces an earlier mask.
+    /// The new mask replaces a mask that was set before.
     pub fn mask(self, tensor: &'m AnyTensor) -> Self {
         AnyMatmul { mask: Some((tensor, false)), ..self }
     }
 
     /// Sets a mask: the result does not have entries where `tensor` has entries.
     ///
-    /// This replaces an earlier mask.
+    /// The new mask replaces a mask that was set before.
     pub fn without(self, tensor: &'m AnyTensor) -> Self {
         AnyMatmul { mask: Some((tensor, true)), ..self }
     }

@@ -256,7 +256,9 @@ on_operands! {
         by!(floats view, op::nancumsum, x => ops::nancumsum(x, axis))
     }
 
-    /// Returns the products up to each position of an axis, ignoring NaN: see [`nancumprod`](crate::nancumprod()).
+    /// Returns the products up to each position of an axis, ignoring NaN.
+    ///
+    /// See [`nancumprod`](crate::nancumprod()).
     ///
     /// # Errors
     ///
@@ -319,7 +321,7 @@ on_operands! {
         by!(float_values view, upstream, op::nancumprod_backward, x, g => ops::nancumprod_backward(x, g, axis))
     }
 
-    /// Returns the positions of elements along an axis, in increasing order.
+    /// Returns the positions that sort the elements along an axis.
     ///
     /// See [`argsort`](crate::argsort()).
     ///

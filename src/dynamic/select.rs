@@ -42,11 +42,11 @@ pub(crate) fn chosen_backward(x: AnyOperand<'_>, upstream: AnyOperand<'_>, op: &
 macro_rules! moves {
     ($($name:ident($($arg:ident: $type:ty),*) = $moves:ident, $backward:ident;)*) => {
         on_operands! {$(
-            #[doc = concat!("See [`", stringify!($name), "()`](crate::", stringify!($name), "()).")]
+            #[doc = concat!("Returns the result of [`", stringify!($name), "()`](crate::", stringify!($name), "()).")]
             ///
             /// # Errors
             ///
-            #[doc = concat!("Those of [`", stringify!($name), "()`](crate::", stringify!($name), "()).")]
+            #[doc = concat!("The errors of [`", stringify!($name), "()`](crate::", stringify!($name), "()).")]
             pub fn $name(&self $(, $arg: $type)*) -> Result<AnyTensor> {
                 chosen(self, &moved::$moves(&self.shape(), $($arg),*)?)
             }
@@ -136,7 +136,9 @@ on_operands! {
         in_type!([Any] self.dtype(), T => self.found(ops::take_axis(&widened::<T>(self)?, positions, axis)))
     }
 
-    /// Returns the elements at positions, with one list of indices per axis: see [`gather`](crate::gather()).
+    /// Returns the elements at positions, with one list of indices per axis.
+    ///
+    /// See [`gather`](crate::gather()).
     ///
     /// # Errors
     ///
@@ -194,7 +196,7 @@ on_operands! {
 }
 
 impl AnyTensor {
-    /// Concatenates tensors of one element type along an axis: see [`concat()`](crate::concat()).
+    /// Concatenates tensors of the same element type along an axis: see [`concat()`](crate::concat()).
     ///
     /// If the formats of the tensors differ, the result is in coordinate format.
     ///
@@ -256,7 +258,7 @@ impl AnyTensor {
 }
 
 impl<'a> AnyOperand<'a> {
-    /// Concatenates operands of one element type along an axis: see [`concat()`](crate::concat()).
+    /// Concatenates operands of the same element type along an axis: see [`concat()`](crate::concat()).
     ///
     /// If all operands are arrays, the result is an array. Otherwise the result is a tensor that stores every element
     /// of the arrays, and has the fill of the tensors.
@@ -400,7 +402,8 @@ on_operands! {
     ///
     /// # Errors
     ///
-    /// The errors of [`Stored::mask`](crate::Stored::mask).
+    /// - the errors of [`Stored::mask`](crate::Stored::mask);
+    /// - `Argument`: the operand or `mask` is an array.
     pub fn mask<'r>(&self, mask: impl Into<AnyOperand<'r>>) -> Result<AnyTensor> {
         let (x, mask) = (self.sparse("mask")?, zeros_of(mask.into().sparse("mask")?)?);
         dispatch!(x, x => self.found(x.stored().mask(mask.pattern())))
@@ -412,7 +415,8 @@ on_operands! {
     ///
     /// # Errors
     ///
-    /// The errors of [`Stored::without`](crate::Stored::without).
+    /// - the errors of [`Stored::without`](crate::Stored::without);
+    /// - `Argument`: the operand or `mask` is an array.
     pub fn without<'r>(&self, mask: impl Into<AnyOperand<'r>>) -> Result<AnyTensor> {
         let (x, mask) = (self.sparse("without")?, zeros_of(mask.into().sparse("without")?)?);
         dispatch!(x, x => self.found(x.stored().without(mask.pattern())))

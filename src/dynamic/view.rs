@@ -31,7 +31,7 @@ pub struct AnyStored<'a> {
 
 /// An operand of any kind and type: a tensor, its stored entries, or an array.
 ///
-/// If the other operand is sparse, an array counts as a tensor that stores every element.
+/// In an elementwise operation with a tensor, an array counts as a tensor that stores every element.
 ///
 /// # Examples
 ///
@@ -160,7 +160,7 @@ impl AnyTensor {
 }
 
 impl<'a> AnyStored<'a> {
-    /// Returns the tensor that has the entries.
+    /// Returns the tensor of this view.
     pub fn tensor(&self) -> &'a AnyTensor {
         self.tensor
     }

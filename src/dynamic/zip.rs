@@ -26,8 +26,8 @@ use crate::tensor::erased::SparseCow;
 ///
 /// The operand is a tensor of the same element type, its stored entries, or a number.
 ///
-/// A number is rounded to the element type of the tensor, like a literal. If the number is not a value of the type, the
-/// operation returns an error.
+/// A number is rounded to the element type of the tensor, like a literal. If the number cannot be converted to this
+/// type, the operation returns the error `Cast`.
 ///
 /// # Examples
 ///
@@ -45,7 +45,8 @@ use crate::tensor::erased::SparseCow;
 pub enum Right<'a> {
     /// All positions of a tensor.
     Tensor(&'a AnyTensor),
-    /// The stored entries of a tensor. The operation then also uses only the stored entries of the left operand.
+    /// The stored entries of a tensor. In this case, the operation also uses only the stored entries of the left
+    /// operand.
     Stored(AnyStored<'a>),
     /// A number.
     Number(Number),
@@ -225,13 +226,15 @@ macro_rules! zips {
         impl AnyOperand<'_> {$(
             #[doc = concat!($about, "\n\nSee ", linked!($name), ".")]
             ///
-            /// If the other operand is sparse, an array counts as a tensor that stores every element. If the fill of
-            /// the sparse operand absorbs the elements of the array, the result has the pattern of the sparse operand.
-            /// Otherwise the result is an array.
+            /// In an elementwise operation of a tensor and an array, the array counts as a tensor that stores every
+            /// element. If the fill of the tensor absorbs the elements of the array, as 0 does in a product, the result
+            /// has the pattern of the tensor. Otherwise the result is an array.
             ///
             /// # Errors
             ///
-            #[doc = concat!("The errors of ", linked!($name), "; `TypesDiffer`, `NoOperation`: the element types.")]
+            #[doc = concat!("- the errors of ", linked!($name), ";")]
+            /// - `TypesDiffer`: the element types differ;
+            /// - `NoOperation`: the element type does not have the operation.
             pub fn $name<'r>(self, right: impl Into<AnyOperand<'r>>) -> Result<AnyValue> {
                 zip(op::$name.name, self, RightOperand::Operand(right.into()), false)
             }
@@ -244,8 +247,10 @@ macro_rules! zips {
             ///
             /// # Errors
             ///
-            #[doc = concat!("The errors of ", linked!($name), "; `TypesDiffer`, `NoOperation`: the element types; ",
-                "`Cast`: the number is not a value of the type.")]
+            #[doc = concat!("- the errors of ", linked!($name), ";")]
+            /// - `TypesDiffer`: the element types differ;
+            /// - `NoOperation`: the element type does not have the operation;
+            /// - `Cast`: the number cannot be converted to the element type.
             #[inline]
             pub fn $name<'r>(&self, right: impl Into<Right<'r>>) -> Result<AnyTensor> {
                 zip(op::$name.name, self.into(), right.into().into(), false).map(OperandResult::of)
@@ -255,8 +260,9 @@ macro_rules! zips {
     (@gradients $($name:ident $forward:ident $of:ty;)*) => {
         on_operands! {$(
             #[doc = concat!("Returns the gradients of both operands: see ", linked!($forward in grad),
-                ".\n\n# Errors\n\nThe errors of ", linked!($forward in grad),
-                "; `TypesDiffer`, `NoOperation`: the element types.")]
+                ".\n\n# Errors\n\n- the errors of ", linked!($forward in grad), ";")]
+            /// - `TypesDiffer`: the element types differ;
+            /// - `NoOperation`: the elements are not floats.
             pub fn $name<'r>(
                 &self,
                 other: impl Into<AnyOperand<'r>>,
@@ -348,7 +354,7 @@ on_operands! {
 }
 
 impl AnyOperand<'_> {
-    /// Returns whether two operands of one type are equal within a tolerance.
+    /// Returns whether two operands of the same type are equal within a tolerance.
     ///
     /// See [`allclose`](crate::allclose()).
     ///
@@ -371,7 +377,7 @@ impl AnyOperand<'_> {
 }
 
 impl AnyTensor {
-    /// Returns whether two tensors of one type are equal within a tolerance.
+    /// Returns whether two tensors of the same type are equal within a tolerance.
     ///
     /// See [`allclose`](crate::allclose()).
     ///
@@ -424,12 +430,16 @@ on_operands! {
 
     /// Returns the gradients of the tensor and of the factors of `scale`.
     ///
-    /// The gradient of the tensor is `scale` of the upstream gradient at the entries. The gradient of the factors sums
-    /// the upstream gradient times the tensor, at the stored factors.
+    /// The gradient of the tensor is `scale` of the upstream gradient, at the entries of the tensor. The gradient of a
+    /// factor is the sum of the upstream gradient times the elements that the factor scales. Only stored factors have a
+    /// gradient.
     ///
     /// # Errors
     ///
-    /// - `AxisOutOfRange`, `LengthMismatch`, `ShapeMismatch`: the axis or the shapes do not match;
+    /// - `AxisOutOfRange`: the operand does not have the axis;
+    /// - `RankMismatch`: the factors are not a vector;
+    /// - `LengthMismatch`: the number of factors differs from the length of the axis;
+    /// - `ShapeMismatch`: the upstream gradient does not have the shape of the operand;
     /// - `TypesDiffer`: the element types differ;
     /// - `NoOperation`: the element type does not have the operation.
     pub fn scale_backward<'r>(

@@ -51,7 +51,7 @@ impl AnyValue {
 }
 
 impl Lazy<AnyValue> {
-    /// Returns a custom step that reduces some axes, or computes along them.
+    /// Returns a custom step that reduces some axes.
     ///
     /// The step computes each position of the other axes independently. [`Chunks`](crate::lazy::Chunks) may split these
     /// axes, so `f` of a chunk must equal the chunk of `f`. Two such steps are never merged, even if they have the same

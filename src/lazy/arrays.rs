@@ -117,7 +117,7 @@ impl<T: Element> Chunked for SplitArray<'_, T> {
 }
 
 impl<T: Element> From<ArrayD<T>> for Lazy<ArrayD<T>> {
-    /// Starts a chain with an array.
+    /// Starts a graph with an array.
     ///
     /// ```
     /// use lacuna::CooTensor;
@@ -260,9 +260,9 @@ pub struct LazyPattern<P, T> {
 }
 
 impl<P: Pattern, T: Element> Lazy<Tensor<P, T>> {
-    /// Returns the pattern, for products of arrays at its positions.
+    /// Returns the pattern, for products of arrays at its positions and for masks.
     ///
-    /// See [`LazyPattern::sddmm`].
+    /// See [`LazyPattern::sddmm`], [`LazyStored::mask`] and [`Lazy::matmul_on`].
     pub fn pattern(&self) -> LazyPattern<P, T> {
         LazyPattern { x: self.clone() }
     }

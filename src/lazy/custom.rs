@@ -20,8 +20,8 @@ impl<X: Value> Lazy<X> {
     ///
     /// # Errors
     ///
-    /// The returned step carries the error, with its source line: an error of `f` or of `gradient`, or `ShapeMismatch`
-    /// if the gradient has another shape.
+    /// A run of the graph returns `Lazy` if `f` or `gradient` fails, or if the gradient does not have the shape of the
+    /// operand. The error names the source line of the step.
     ///
     /// ```
     /// use lacuna::{Axes, CooTensor};

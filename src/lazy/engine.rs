@@ -12,7 +12,7 @@ use crate::base::sealed::Sealed;
 
 /// An engine for graphs: [`Threads`], or [`Chunks`](super::Chunks) for tensors larger than memory.
 ///
-/// The package `lacuna-datafusion` provides another engine. The trait is sealed.
+/// The packages `lacuna-datafusion` and `lacuna-gpu` provide other engines. The trait is sealed.
 pub trait Engine: Sealed {
     /// Computes the values of the outputs from the existing values.
     #[doc(hidden)]
@@ -115,7 +115,7 @@ impl<V: Value> Lazy<V> {
 }
 
 impl<V: Value, E: Engine> On<V, E> {
-    /// Computes the value, which must not depend on an input.
+    /// Computes the value of a graph without inputs.
     ///
     /// # Errors
     ///
@@ -131,7 +131,8 @@ impl<V: Value, E: Engine> On<V, E> {
     ///
     /// # Errors
     ///
-    /// The errors of [`Lazy::check`]; `Argument`: the graph has an input.
+    /// - the errors of [`Lazy::check`];
+    /// - `Argument`: the graph has an input.
     ///
     /// ```
     /// use lacuna::CooTensor;

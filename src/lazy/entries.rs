@@ -49,7 +49,9 @@ fn scaled<X: Steps, Y: Steps<Elem = X::Elem>>() -> StepImpl {
 ///
 /// The method is documented at the function of the same name.
 impl<T: Element, X: Steps<Elem = T>> Lazy<X> {
-    /// Returns the step [`scale`](crate::scale()). The factors are an array or a tensor of rank 1.
+    /// Returns the step [`scale`](crate::scale()).
+    ///
+    /// The factors are an array or a tensor of rank 1.
     ///
     /// ```
     /// use lacuna::CooTensor;
@@ -70,7 +72,9 @@ impl<T: Element, X: Steps<Elem = T>> Lazy<X> {
 }
 
 impl<P: Pattern, T: Element> LazyStored<P, T> {
-    /// Returns the step [`scale`](crate::scale()) of the stored entries. The fill stays the same.
+    /// Returns the step [`scale`](crate::scale()) of the stored entries.
+    ///
+    /// The fill is unchanged.
     #[track_caller]
     pub fn scale<Y: Steps<Elem = T>>(&self, axis: isize, factors: &Lazy<Y>) -> Lazy<Tensor<P, T>> {
         scale(&self.x, Arg::Stored(0), axis, factors)

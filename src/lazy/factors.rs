@@ -13,7 +13,7 @@ use crate::tensor::Tensor;
 
 /// The right operand of a lazy tensor in [`Lazy::matmul`]: a tensor or an array.
 ///
-/// A tensor must have the same format. The trait is sealed.
+/// A tensor must have the format of the left operand. The trait is sealed.
 pub trait Factor<P: Pattern, T: Element>: Value {
     #[doc(hidden)]
     fn product(x: &Lazy<Tensor<P, T>>, y: &Lazy<Self>) -> Lazy<Self>;
@@ -99,7 +99,9 @@ fn factor<'a, X: Steps>(node: &Node, inputs: &'a [ErasedValue], number: usize) -
 }
 
 impl<T: Ring> Lazy<ArrayD<T>> {
-    /// Returns the step [`matmul`](crate::matmul()). The right operand is an array or a tensor.
+    /// Returns the step [`matmul`](crate::matmul()).
+    ///
+    /// The right operand is an array or a tensor.
     ///
     /// ```
     /// use lacuna::lazy::Lazy;

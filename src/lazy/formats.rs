@@ -24,7 +24,7 @@ fn family<I: Index, T: Element>() -> Option<Family> {
 }
 
 impl<I: Index, T: Element> Lazy<Tensor<CooPattern<I>, T>> {
-    /// The same tensor in the other format: the step `to_csr` of tensors.
+    /// Returns the same tensor in CSR format: the step `to_csr`.
     #[track_caller]
     pub fn to_csr(&self) -> Lazy<Tensor<CsrPattern<I>, T>> {
         let step_impl = StepImpl { family: family::<I, T>(), ..to_csr::<I, T>() };
@@ -33,7 +33,7 @@ impl<I: Index, T: Element> Lazy<Tensor<CooPattern<I>, T>> {
 }
 
 impl<I: Index, T: Element> Lazy<Tensor<CsrPattern<I>, T>> {
-    /// The same tensor in the other format: the step `to_coo` of tensors.
+    /// Returns the same tensor in COO format: the step `to_coo`.
     #[track_caller]
     pub fn to_coo(&self) -> Lazy<Tensor<CooPattern<I>, T>> {
         let step_impl = StepImpl { family: family::<I, T>(), ..to_coo::<I, T>() };

@@ -14,7 +14,7 @@ use crate::tensor::Tensor;
 
 /// A value that can have a gradient: a tensor or an array of floats.
 ///
-/// The trait is part of the sealed [`Value`].
+/// The trait is sealed, because [`Value`] is sealed.
 pub trait HasGradient: Value {}
 
 impl<P: Pattern, F: Float> HasGradient for Tensor<P, F> {}
@@ -22,11 +22,11 @@ impl<P: Pattern, F: Float> HasGradient for Tensor<P, F> {}
 impl<F: Float> HasGradient for ArrayD<F> {}
 
 impl<V: HasGradient> Lazy<V> {
-    /// Returns the gradient of this result with respect to `x`, a step of its graph.
+    /// Returns the gradient of this result with respect to the step `x`.
     ///
-    /// `upstream` is the upstream gradient of this result. The gradient consists of the backward functions as steps,
-    /// which are fused and run like other steps. If several steps contribute to one gradient, their contributions are
-    /// added, beginning with the last step.
+    /// `x` is a step of the graph of this result, and `upstream` is the upstream gradient of this result. The gradient
+    /// consists of the backward functions as steps, which are fused and run like other steps. If several steps
+    /// contribute to one gradient, their contributions are added, beginning with the last step.
     ///
     /// The gradient has the pattern of `x` and a fill of 0. If `x` is an input and the result does not depend on `x`,
     /// the gradient is 0.
@@ -69,7 +69,7 @@ impl<V: HasGradient> Lazy<V> {
         x.or_zeros(found.pop().unwrap_or(Ok(None)), upstream)
     }
 
-    /// Returns the gradients of this result with respect to several steps of one type.
+    /// Returns the gradients of this result with respect to steps of the same type.
     ///
     /// Each gradient is the result of [`gradient`](Lazy::gradient), but common steps are computed once.
     ///

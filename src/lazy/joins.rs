@@ -33,7 +33,7 @@ pub fn concat<P: Pattern, T: Element>(axis: isize, tensors: &[impl Borrow<Lazy<T
     joined(&op::concat, axis, tensors)
 }
 
-/// Stacks lazy tensors of one shape along a new axis: the step [`stack`](crate::stack()).
+/// Stacks lazy tensors of the same shape along a new axis: the step [`stack`](crate::stack()).
 ///
 /// ```
 /// use lacuna::CooTensor;
@@ -51,7 +51,8 @@ pub fn stack<P: Pattern, T: Element>(axis: isize, tensors: &[impl Borrow<Lazy<Te
 
 /// Concatenates lazy tensors as the blocks of a matrix, by rows, like [`block`](crate::block()).
 ///
-/// The result is a step [`concat`](concat()) of such steps.
+/// Each row is a step [`concat`](concat()) along the last axis. The result is a step `concat` of the rows along the
+/// axis before the last.
 ///
 /// ```
 /// use lacuna::CooTensor;

@@ -153,7 +153,9 @@ fn casts<P: Pattern, T: Element, U: Element>() -> Option<Family> {
 }
 
 impl<P: Pattern, T: Element> LazyStored<P, T> {
-    /// Returns the step [`isin`](crate::isin()). The test values are copied.
+    /// Returns the step [`isin`](crate::isin()).
+    ///
+    /// The test values are copied.
     #[track_caller]
     pub fn isin<'a>(&self, members: impl Into<Isin<'a, T>>) -> Lazy<Tensor<P, bool>> {
         Lazy::step(call_of(Arg::Stored(0), members.into()), [&self.x.node], among::<Tensor<P, T>>())
@@ -161,7 +163,9 @@ impl<P: Pattern, T: Element> LazyStored<P, T> {
 }
 
 impl<T: Element, X: Steps<Elem = T>> Lazy<X> {
-    /// Returns the step [`isin`](crate::isin()). The test values are copied.
+    /// Returns the step [`isin`](crate::isin()).
+    ///
+    /// The test values are copied.
     #[track_caller]
     pub fn isin<'a>(&self, members: impl Into<Isin<'a, T>>) -> Lazy<X::Of<bool>> {
         Lazy::step(call_of(Arg::Input(0), members.into()), [&self.node], among::<X>())

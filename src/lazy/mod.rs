@@ -22,11 +22,12 @@
 //!   error with the source line of the step. [`check`](Lazy::check), [`compile`], `collect` and `value` return this
 //!   error before any value is read.
 //! - **Plans are reused.** A program keeps the plans that it made from the patterns of its inputs. A plan records which
-//!   entries of the inputs contribute to each entry of a result. A run with the same patterns reads only values,
-//!   because for most operations the pattern of the result does not depend on values.
-//! - **Fusion.** Elementwise steps on one pattern run together, in chunks that fit in the cache. Only the final result
-//!   is stored.
-//! - **Identical results.** The results are bitwise identical to calling the operations one by one, for any fusion.
+//!   entries of the inputs contribute to each entry of a result. If the next run has the same patterns, this run reads
+//!   only values. This is possible because for most operations, the pattern of the result does not depend on values.
+//! - **Fusion.** Elementwise steps on one pattern run together, in chunks that fit in the cache. Values that only these
+//!   steps need are not stored.
+//! - **Identical results.** The results are bitwise identical to the results of the operations without a graph, for any
+//!   fusion.
 //! - **Gradients** are also steps: see [`gradient`](Lazy::gradient).
 
 mod along;
@@ -375,7 +376,7 @@ impl<V: Value> Lazy<V> {
 }
 
 impl<A: Value, B: Value> Lazy<(A, B)> {
-    /// Returns the two results as separate steps.
+    /// Returns the two results of this step as separate steps.
     ///
     /// ```
     /// use lacuna::CooTensor;

@@ -1,4 +1,4 @@
-//! Products of two tensors of one format, or of a tensor and an array.
+//! Products of two tensors of the same format, or of a tensor and an array.
 
 use std::any::Any;
 use std::fmt;

@@ -96,11 +96,11 @@ outputs!(A 0, B 1, C 2, D 3, E 4, F 5);
 outputs!(A 0, B 1, C 2, D 3, E 4, F 5, G 6);
 outputs!(A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7);
 
-/// A graph that is checked once and runs many times on new inputs. See [`compile`].
+/// A graph that is checked once and runs many times on new inputs.
 ///
-/// A program keeps the plans that it made from the patterns of its inputs. If a later run has the same patterns, kept
-/// plans are reused without reading coordinates. Plans are kept for reductions, binary operations, shape manipulation,
-/// and the gradients of these operations.
+/// [`compile`] returns a program. A program keeps the plans that it made from the patterns of its inputs. If the next
+/// run has the same patterns, kept plans are reused without reading coordinates. Plans are kept for reductions, binary
+/// operations, shape manipulation, and the gradients of these operations.
 #[must_use = "a program does nothing until it is run"]
 pub struct Program<V> {
     pub(super) plan: Plan,
@@ -163,8 +163,8 @@ impl<V> Program<V> {
     ///
     /// # Errors
     ///
-    /// - `Argument`: an input is not bound, is bound twice, is not an input of this program, or has another shape than
-    ///   declared.
+    /// - `Argument`: an input is not bound, is bound twice, or is not an input of this program.
+    /// - `Argument`: a value does not have the declared shape of the input.
     /// - `Lazy`: a step failed. The error names the source line of the step.
     ///
     /// ```
@@ -214,7 +214,8 @@ impl<V> Program<V> {
     /// Returns how often the runs on the current patterns have read coordinates.
     ///
     /// The count includes reads of the coordinates of inputs, and of plans that are made from them. If an input has
-    /// another pattern in a run, the count of this input starts again. Zero means that no coordinates were read.
+    /// another pattern in a run, the count of this input starts again. A count of 0 means that no coordinates were
+    /// read.
     ///
     /// ```
     /// use lacuna::CooTensor;
@@ -265,7 +266,7 @@ impl<V> Program<V> {
     /// number of coordinate reads.
     ///
     /// If all plans exist, no coordinates are read. A second call with the same patterns therefore shows the cost of a
-    /// later run.
+    /// run with existing plans.
     ///
     /// # Errors
     ///

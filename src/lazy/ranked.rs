@@ -87,8 +87,9 @@ impl<P: Pattern, T: Real> LazyStored<P, T> {
         Lazy::step(along(&op::topk, Arg::Stored(0), Some(k), axis), [&self.x.node], topk_step::<T, Tensor<P, T>>())
     }
 
-    /// Returns the step [`nanmedian_index`](crate::nanmedian_index()) of the stored entries: the medians and their
-    /// positions.
+    /// Returns the step [`nanmedian_index`](crate::nanmedian_index()) of the stored entries.
+    ///
+    /// The results are the medians and their positions.
     #[allow(clippy::type_complexity)] // two results, each as it is spelled elsewhere
     #[track_caller]
     pub fn nanmedian_index(&self, options: impl Into<Nanmedian>) -> Lazy<(Tensor<P, T::Median>, Tensor<P, u64>)> {

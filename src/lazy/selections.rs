@@ -123,8 +123,9 @@ impl<P: Pattern, T: Element> Lazy<Tensor<P, T>> {
 
     /// Returns a matrix with this vector on a diagonal.
     ///
-    /// The diagonal is `offset` columns to the right of the main diagonal. All other elements are zero. The matrix
-    /// stores only the entries of the vector.
+    /// The diagonal is `offset` columns to the right of the main diagonal, or to the left if `offset` is negative. All
+    /// other elements are zero. The matrix stores only the entries of the vector. If the vector has unstored positions,
+    /// the fill of the vector must be zero.
     ///
     /// ```
     /// use lacuna::CooTensor;

@@ -226,7 +226,7 @@ const FEW: usize = 16;
 
 /// A value with elementwise operations and reductions: a tensor or an array.
 ///
-/// Shape manipulation is also available for these values. The trait is part of the sealed [`Value`].
+/// These values also have the methods of shape manipulation. The trait is sealed, because [`Value`] is sealed.
 pub trait Steps: Value + Operand {
     /// A value of the same form with another element type.
     type Of<U: Element>: Steps<Elem = U, Of<U> = Self::Of<U>>;

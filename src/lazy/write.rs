@@ -25,9 +25,11 @@ impl<V> Program<V> {
     ///
     /// # Errors
     ///
-    /// - `Lazy`: a step does not have a textual form, or two inputs have one name. The error names the source line of
-    ///   the step. A closure of [`custom`](super::Lazy::custom), a semiring of functions and a list of more than 1000
-    ///   items do not have a textual form. A NaN whose bits differ from `nan` also does not have a textual form.
+    /// - `Lazy`: a step does not have a textual form, two inputs have the same name, or an input name has quotes or
+    ///   control characters. The error names the source line of the step. Closures, semirings of functions, orders of
+    ///   [`Einsum`](crate::Einsum) and lists of more than 1000 items do not have a textual form. A NaN that is not the
+    ///   canonical NaN does not have a textual form. A complex number with a part that is `-0.0` or not finite does not
+    ///   have a textual form either.
     /// - `Argument`: the text is longer than 1 MiB, which is the limit for reading.
     ///
     /// # Examples

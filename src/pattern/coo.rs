@@ -106,7 +106,7 @@ impl<I: Index> CooPattern<I> {
     ///
     /// # Errors
     ///
-    /// `OutOfMemory`: the allocation of a copy failed.
+    /// `OutOfMemory`: the allocation of a copy fails.
     pub fn into_parts(self) -> Result<(Shape, Vec<Vec<I>>)> {
         let (shape, _, coords) = self.any.into_arrays();
         let coords = coords.into_iter().map(AxisCoords::into_vec).collect::<Allocated<_>>()?;
@@ -115,11 +115,12 @@ impl<I: Index> CooPattern<I> {
 
     /// Converts the coordinates to another index type.
     ///
-    /// Arrays are shared if the width does not change.
+    /// If the width of the index type does not change, the arrays are shared.
     ///
     /// # Errors
     ///
-    /// `AxisTooLong`: an axis is too long for `J`.
+    /// - `AxisTooLong`: an axis is too long for `J`;
+    /// - `OutOfMemory`: the allocation of the converted coordinates fails.
     pub fn with_index<J: Index>(&self) -> Result<CooPattern<J>> {
         check_axes::<J>(self.any.shape())?;
         Ok(CooPattern::of(self.any.in_width(J::WIDTH)?.with_memo(None).with_part_of(None)))

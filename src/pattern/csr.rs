@@ -32,7 +32,7 @@ use crate::kernels::lanes::accumulate;
 /// 4. every column is below the length of the last axis (1 for rank 0);
 /// 5. columns increase strictly within a lane, so no column is repeated.
 ///
-/// Both arrays are immutable and shared, so a clone does not copy arrays.
+/// The offsets and the columns are immutable and shared, so a clone does not copy them.
 #[must_use]
 #[derive(Clone)]
 pub struct CsrPattern<I = u32> {
@@ -48,7 +48,10 @@ impl<I: Index> CsrPattern<I> {
     ///
     /// - `LengthMismatch`: the number of offsets differs from the number of lanes plus one;
     /// - `AxisTooLong`: an axis is too long for `I`;
-    /// - `OffsetsStart`, `OffsetsDecrease`, `OffsetsEnd`: the offsets do not increase from 0 to the number of columns;
+    /// - `TooLarge`: the offsets of the shape need more bytes than memory can address;
+    /// - `OffsetsStart`: the first offset is not 0;
+    /// - `OffsetsDecrease`: an offset is smaller than the offset before it;
+    /// - `OffsetsEnd`: the last offset is not the number of columns;
     /// - `IndexOutOfBounds`: a column is not below the length of the last axis;
     /// - `NotSorted`: the columns of a lane do not increase strictly.
     ///
@@ -94,18 +97,20 @@ impl<I: Index> CsrPattern<I> {
     ///
     /// # Errors
     ///
-    /// `AxisTooLong`: an axis is too long for `I`; `TooLarge`: the offsets of the lanes need more than 1 GiB.
+    /// - `AxisTooLong`: an axis is too long for `I`;
+    /// - `TooLarge`: the offsets of the lanes need more than 1 GiB;
+    /// - `OutOfMemory`: the allocation of the offsets fails.
     pub fn empty(shape: impl Into<Shape>) -> Result<Self> {
         Self::empty_with_limit(shape, default_limit(0))
     }
 
-    /// Returns a pattern without entries, with a memory limit in bytes.
-    ///
-    /// The limit applies to the offsets.
+    /// Returns a pattern without entries, with a limit in bytes for its offsets.
     ///
     /// # Errors
     ///
-    /// `AxisTooLong`: an axis is too long for `I`; `TooLarge`: the offsets of the lanes need more than `limit` bytes.
+    /// - `AxisTooLong`: an axis is too long for `I`;
+    /// - `TooLarge`: the offsets of the lanes need more than `limit` bytes;
+    /// - `OutOfMemory`: the allocation of the offsets fails.
     pub fn empty_with_limit(shape: impl Into<Shape>, limit: u64) -> Result<Self> {
         Self::from_lane_of_each(shape.into(), std::iter::empty(), Vec::new(), limit)
     }
@@ -119,7 +124,7 @@ impl<I: Index> CsrPattern<I> {
         self.any
     }
 
-    /// Returns the number of lanes: the product of all axes except the last.
+    /// Returns the number of lanes: the product of all lengths except the last.
     ///
     /// For rank 0 and rank 1, there is one lane.
     pub fn lanes(&self) -> usize {
@@ -151,7 +156,7 @@ impl<I: Index> CsrPattern<I> {
     ///
     /// # Errors
     ///
-    /// `OutOfMemory`: the allocation of a copy failed.
+    /// `OutOfMemory`: the allocation of a copy fails.
     pub fn into_parts(self) -> Result<(Shape, Vec<usize>, Vec<I>)> {
         let (shape, offsets, columns) = self.any.into_arrays();
         let columns = columns.into_iter().next().map_or_else(|| Ok(Vec::new()), AxisCoords::into_vec)?;
@@ -164,18 +169,19 @@ impl<I: Index> CsrPattern<I> {
     ///
     /// # Errors
     ///
-    /// `OutOfMemory`: the allocation of the coordinates failed.
+    /// `OutOfMemory`: the allocation of the coordinates fails.
     pub fn to_coo(&self) -> Result<CooPattern<I>> {
         self.any.to_coo().map(CooPattern::of)
     }
 
     /// Converts the column indices to another index type.
     ///
-    /// Arrays are shared if the width does not change.
+    /// If the width of the index type does not change, the columns are shared. The offsets are always shared.
     ///
     /// # Errors
     ///
-    /// `AxisTooLong`: an axis is too long for `J`.
+    /// - `AxisTooLong`: an axis is too long for `J`;
+    /// - `OutOfMemory`: the allocation of the converted columns fails.
     pub fn with_index<J: Index>(&self) -> Result<CsrPattern<J>> {
         check_axes::<J>(self.any.shape())?;
         Ok(CsrPattern::of(self.any.in_width(J::WIDTH)?.with_memo(None).with_part_of(None)))

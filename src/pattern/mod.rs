@@ -1,4 +1,4 @@
-//! Patterns: the positions of the stored entries of a tensor, without values, and all invariants.
+//! Patterns: the positions of the stored entries of a tensor, without values.
 //!
 //! A pattern is immutable and its arrays are shared, so operations on values do not copy coordinates.
 
@@ -63,9 +63,10 @@ pub trait Pattern: Clone + PartialEq + Debug + Send + Sync + 'static + Sealed {
         self.any().find(coords)
     }
 
-    /// Returns the coordinates of an entry, or `None` if it does not exist; the inverse of [`find`](Pattern::find).
+    /// Returns the coordinates of an entry, or `None` if the entry does not exist.
     ///
-    /// The lookup takes O(rank) in coordinate format, and O(rank + log lanes) in compressed format.
+    /// This is the inverse of [`find`](Pattern::find). The lookup takes O(rank) in coordinate format, and O(rank + log
+    /// lanes) in compressed format.
     ///
     /// ```
     /// use lacuna::{CsrPattern, Pattern};
@@ -79,13 +80,16 @@ pub trait Pattern: Clone + PartialEq + Debug + Send + Sync + 'static + Sealed {
         self.any().coords_of(entry)
     }
 
-    /// Calls `visit` with the index and the coordinates of each entry, in row-major order, until `visit` returns
-    /// `false`.
+    /// Visits the entries in row-major order, until `visit` returns `false`.
+    ///
+    /// The arguments of `visit` are the index and the coordinates of the entry.
     fn walk(&self, visit: impl FnMut(usize, &[usize]) -> bool) {
         self.walk_range(0..self.nnz(), visit);
     }
 
-    /// Like [`walk`](Pattern::walk), for a range of entries. Entries that do not exist are skipped.
+    /// Visits a range of entries in row-major order, until `visit` returns `false`.
+    ///
+    /// The function works like [`walk`](Pattern::walk). Entries that do not exist are skipped.
     ///
     /// ```
     /// use lacuna::{CsrPattern, Pattern};
@@ -103,12 +107,14 @@ pub trait Pattern: Clone + PartialEq + Debug + Send + Sync + 'static + Sealed {
         self.any().walk_range(entries, &mut visit);
     }
 
-    /// Returns whether both patterns share their index arrays in memory. Equal contents are not enough.
+    /// Returns whether both patterns share their index arrays in memory.
+    ///
+    /// Equal contents are not enough.
     fn shares_arrays_with(&self, other: &Self) -> bool {
         self.any().shares_arrays_with(other.any())
     }
 
-    /// Returns the bytes of the index arrays.
+    /// Returns the number of bytes of the index arrays.
     fn index_bytes(&self) -> usize {
         self.any().index_bytes()
     }

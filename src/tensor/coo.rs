@@ -74,7 +74,8 @@ impl<T: Element, I: Index> Tensor<CooPattern<I>, T> {
     ///
     /// # Errors
     ///
-    /// `AxisTooLong`: an axis is too long for `J`.
+    /// - `AxisTooLong`: an axis is too long for `J`;
+    /// - `OutOfMemory`: the allocation of the converted coordinates fails.
     pub fn with_index<J: Index>(&self) -> Result<CooTensor<T, J>> {
         Ok(Tensor::from_shared(self.pattern().with_index()?, self.shared_values().clone(), self.fill()))
     }

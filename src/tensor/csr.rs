@@ -43,8 +43,8 @@ impl<T: Element> Tensor<CsrPattern<u32>, T> {
     ///
     /// # Errors
     ///
-    /// The errors of [`CsrPattern::new`], and `LengthMismatch`: the number of values differs from the number of
-    /// columns.
+    /// - the errors of [`CsrPattern::new`];
+    /// - `LengthMismatch`: the number of values differs from the number of columns.
     pub fn new(
         shape: impl Into<Shape>,
         offsets: Vec<usize>,
@@ -59,7 +59,9 @@ impl<T: Element> Tensor<CsrPattern<u32>, T> {
     ///
     /// # Errors
     ///
-    /// `AxisTooLong`: an axis is too long for `u32`; `TooLarge`: the offsets of the lanes need more than 1 GiB.
+    /// - `AxisTooLong`: an axis is too long for `u32`;
+    /// - `TooLarge`: the offsets of the lanes need more than 1 GiB;
+    /// - `OutOfMemory`: the allocation of the offsets fails.
     #[doc(alias = "zeros")]
     pub fn full(shape: impl Into<Shape>, fill: T) -> Result<Self> {
         Ok(Tensor::from_valid(CsrPattern::empty(shape)?, Vec::new(), fill))
@@ -103,7 +105,8 @@ impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
     ///
     /// # Errors
     ///
-    /// `AxisTooLong`: an axis is too long for `J`.
+    /// - `AxisTooLong`: an axis is too long for `J`;
+    /// - `OutOfMemory`: the allocation of the converted columns fails.
     pub fn with_index<J: Index>(&self) -> Result<CsrTensor<T, J>> {
         Ok(Tensor::from_shared(self.pattern().with_index()?, self.shared_values().clone(), self.fill()))
     }

@@ -148,7 +148,7 @@ impl EntryCursor {
 
 /// An iterator over the stored entries as `(coordinates, value)`.
 ///
-/// [`Tensor::iter`] returns it. The entries are in row-major order.
+/// [`Tensor::iter`] returns this iterator. The entries are in row-major order.
 #[must_use]
 #[derive(Clone)]
 pub struct Entries<'a, P, T> {
@@ -156,9 +156,9 @@ pub struct Entries<'a, P, T> {
     walk: EntryCursor,
 }
 
-/// An iterator over the stored entries of a tensor that it owns.
+/// An owning iterator over the stored entries of a tensor.
 ///
-/// This iterator is the owning form of [`Entries`].
+/// `into_iter` of a tensor returns this iterator. [`Entries`] borrows the tensor instead.
 #[must_use]
 #[derive(Clone)]
 pub struct IntoEntries<P, T> {
@@ -170,7 +170,7 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
     /// Returns an iterator over the stored entries as `(coordinates, value)`.
     ///
     /// The entries are in row-major order; `for (coords, value) in &x` does the same. The coordinates dereference to a
-    /// slice. Coordinates on up to eight axes are not allocated.
+    /// slice. For up to eight axes, the coordinates do not need an allocation.
     ///
     /// ```
     /// use lacuna::CooTensor;

@@ -185,10 +185,10 @@ impl<P: Pattern, T: Element> Debug for Tensor<P, T> {
     }
 }
 
-/// Writes a small tensor as a grid, otherwise a headline and twenty entries.
+/// Writes a small tensor as a grid, otherwise a headline and up to twenty entries.
 ///
-/// A small tensor has a rank of at most 2, at most 40 rows, and at most 20 columns. The grid has a dot for each
-/// unstored position. `{:.2}` prints values with two decimals.
+/// A small tensor has a rank of at most 2, 1 to 40 rows, and 1 to 20 columns. The grid has a dot for each unstored
+/// position. `{:.2}` prints values with two decimals.
 ///
 /// ```
 /// use lacuna::CooTensor;
@@ -215,7 +215,8 @@ impl<I: Index> Debug for CooPattern<I> {
 
 /// Writes a small pattern as a grid of crosses and dots, otherwise a list.
 ///
-/// A small pattern has the size of a small tensor. The list is a headline and positions.
+/// A small pattern has a rank of at most 2, 1 to 40 rows, and 1 to 20 columns. The list is a headline and up to twenty
+/// positions, one per line.
 impl<I: Index> Display for CooPattern<I> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         self.any().write_grid(I::NAME, f)
@@ -233,7 +234,8 @@ impl<I: Index> Debug for CsrPattern<I> {
 
 /// Writes a small pattern as a grid of crosses and dots, otherwise a list.
 ///
-/// A small pattern has the size of a small tensor. The list is a headline and positions.
+/// A small pattern has a rank of at most 2, 1 to 40 rows, and 1 to 20 columns. The list is a headline and up to twenty
+/// positions, one per line.
 impl<I: Index> Display for CsrPattern<I> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         self.any().write_grid(I::NAME, f)

@@ -24,8 +24,8 @@ use crate::pattern::{AxisCoords, Pattern, validate_length};
 ///
 /// Tensors share arrays instead of copying them. An operation that changes only values shares the pattern:
 /// [`map_values`](Tensor::map_values) and elementwise operations do not copy coordinates. An operation that changes
-/// only the pattern shares the values until one of the two tensors is changed. A clone therefore does not copy arrays,
-/// and a conversion between the formats does not copy the values.
+/// only the pattern shares the values. Shared values are copied when one of their tensors is changed. A clone therefore
+/// does not copy arrays, and a conversion between the formats does not copy the values.
 ///
 /// `==` compares shape, pattern, values and fill, with the `==` of the elements. Two tensors that store different
 /// entries are not equal, even if their dense forms are equal. A tensor with a NaN is not equal to itself;
@@ -243,7 +243,7 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
         Ok(self.pattern.any().find(coords).map_or(self.fill, |entry| self.values[entry]))
     }
 
-    /// Returns the element of a tensor that has exactly one, stored or not.
+    /// Returns the only element of a tensor with exactly one element, stored or not.
     ///
     /// Such a tensor has rank 0, or all its axes have length 1.
     ///
@@ -280,7 +280,8 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
     ///
     /// # Complexity
     ///
-    /// O(length of the axis + rank · log nnz).
+    /// O(length of the axis + rank · log nnz) in COO, and O(length of the axis + rank · (rank + log lanes) · log nnz)
+    /// in CSR.
     ///
     /// ```
     /// use lacuna::CooTensor;
@@ -324,7 +325,7 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
 
     /// Calls `visit` with each stored entry, until `visit` returns an error.
     ///
-    /// The function is [`for_each_entry`](Tensor::for_each_entry) with an early exit.
+    /// The function works like [`for_each_entry`](Tensor::for_each_entry), but stops at the first error.
     ///
     /// ```
     /// use lacuna::CooTensor;
@@ -359,9 +360,9 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
     ///
     /// The pattern is shared.
     ///
-    /// The dense form of the result is `f` of every element of the dense form, with two exceptions at unstored
-    /// positions: the sign of a zero and the payload of a NaN. An implicit zero is always positive. A value that
-    /// becomes equal to the fill stays stored; [`prune`](Tensor::prune) removes it.
+    /// The dense form of the result is `f` of every element of the dense form, except for the sign of zeros and the
+    /// payload of NaNs at unstored positions. An implicit zero is always positive. A value that becomes equal to the
+    /// fill stays stored; [`prune`](Tensor::prune) removes it.
     ///
     /// # Errors
     ///
@@ -389,8 +390,8 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
     /// The fill is unchanged, and the pattern is shared.
     ///
     /// `f` is not applied to the fill, because the fill belongs to many positions. The elements therefore keep their
-    /// type. The dense form of the result is `f` of the dense form only if `f` does not change the fill: for example,
-    /// if `f` multiplies and the fill is zero. To change the type, call [`map_values`](Tensor::map_values) or
+    /// type. The dense form of the result is `f` of the dense form only if `f` does not change the fill. An example is
+    /// a multiplication with a fill of zero. To change the type, call [`map_values`](Tensor::map_values) or
     /// [`cast`](Tensor::cast) on the result.
     ///
     /// # Errors
@@ -399,7 +400,7 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
     ///
     /// # Complexity
     ///
-    /// O(nnz · rank), on several threads if there are many entries.
+    /// O(nnz · rank) in COO, and O(nnz · rank + lanes) in CSR. Large tensors are processed on several threads.
     ///
     /// ```
     /// use lacuna::CooTensor;
@@ -415,21 +416,21 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
         Ok(Tensor::from_valid(self.pattern.clone(), self.sparse().mapped(f)?, self.fill))
     }
 
-    /// Converts the elements to another type; the pattern is shared.
+    /// Converts the elements to another type, and shares the pattern.
     ///
-    /// The conversion must be possible without loss of range:
+    /// Each value must be in the range of the new type:
     ///
-    /// - an integer must be in the range of the type; a fraction, a NaN or an infinity cannot be converted to an
-    ///   integer type;
-    /// - a float is rounded to the nearest; a finite value may not become infinite;
+    /// - an integer type accepts only whole numbers in its range: no fraction, no NaN, no infinity;
+    /// - a float type rounds to the nearest float, but rejects a finite value that would become infinite;
     /// - `bool` accepts 0 and 1;
-    /// - a complex value can be converted to a real type if its imaginary part is zero.
+    /// - a real type accepts a complex value only if its imaginary part is zero.
     ///
     /// [`map_values`](Tensor::map_values) accepts any other rule.
     ///
     /// # Errors
     ///
-    /// `Cast`: a stored value or the fill cannot be converted; the error names the first such value.
+    /// - `Cast`: the fill or a stored value cannot be converted. The error names the fill, or the first such entry;
+    /// - `OutOfMemory`: the allocation of the values fails.
     ///
     /// ```
     /// use lacuna::CooTensor;
@@ -479,7 +480,7 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
 
     /// Returns whether the patterns of two tensors share memory.
     ///
-    /// For example, they share memory after an elementwise operation.
+    /// For example, the input and the result of an elementwise operation share the memory of their pattern.
     pub fn shares_pattern_with<U: Element>(&self, other: &Tensor<P, U>) -> bool {
         self.pattern.shares_arrays_with(&other.pattern)
     }

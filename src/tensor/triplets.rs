@@ -38,11 +38,11 @@ pub enum Duplicates {
     Error,
 }
 
-/// Entries in any order, with repetitions: the builder of tensors.
+/// A builder of tensors: entries in any order, possibly repeated.
 ///
 /// Triplets are not a tensor: operations do not accept them. [`coalesce`](Triplets::coalesce) and
 /// [`coalesce_csr`](Triplets::coalesce_csr) sort the triplets, merge repetitions by the given rule, and return a
-/// tensor. Its fill is zero, or the fill that [`with_fill`](Triplets::with_fill) sets.
+/// tensor. The fill of this tensor is zero, or the value that [`with_fill`](Triplets::with_fill) sets.
 ///
 /// # Examples
 ///
@@ -175,7 +175,10 @@ impl<T: Element, I: Index> Triplets<T, I> {
     /// # Errors
     ///
     /// - `RankMismatch`: the number of coordinates differs from the rank;
-    /// - `IndexOutOfBounds`: a coordinate is not below the length of its axis. Nothing is appended.
+    /// - `IndexOutOfBounds`: a coordinate is not below the length of its axis;
+    /// - `OutOfMemory`: allocation fails.
+    ///
+    /// After an error, the triplets are unchanged.
     #[doc(alias = "insert")]
     pub fn push(&mut self, coords: &[usize], value: T) -> Result<()> {
         check_position(&self.shape, coords, Some(self.values.len()))?;
@@ -187,13 +190,13 @@ impl<T: Element, I: Index> Triplets<T, I> {
         Ok(())
     }
 
-    /// Appends all `(coordinates, value)` of an iterator or of a tensor.
+    /// Appends all `(coordinates, value)` pairs of an iterator or of a tensor.
     ///
     /// `extend` does the same, but panics instead of returning an error.
     ///
     /// # Errors
     ///
-    /// The error of [`push`](Triplets::push) for the first invalid entry. The entries before it are appended.
+    /// The error of [`push`](Triplets::push) for the first invalid entry. The entries before this entry are appended.
     ///
     /// ```
     /// use lacuna::{CooTensor, Duplicates, Triplets};
@@ -209,7 +212,7 @@ impl<T: Element, I: Index> Triplets<T, I> {
         entries.into_iter().try_for_each(|(coords, value)| self.push(coords.as_ref(), value))
     }
 
-    /// Constructs triplets from `(coordinates, value)`, with the smallest shape.
+    /// Constructs triplets from `(coordinates, value)` pairs, with the smallest shape.
     ///
     /// The length of each axis is its largest coordinate plus 1, or 0 without triplets.
     ///
@@ -218,6 +221,7 @@ impl<T: Element, I: Index> Triplets<T, I> {
     /// # Errors
     ///
     /// - `AxisTooLong`: a coordinate does not fit in `I`;
+    /// - `IndexOutOfBounds`: a coordinate is `usize::MAX`;
     /// - `OutOfMemory`: the allocation of the triplets fails.
     ///
     /// ```
@@ -313,7 +317,7 @@ impl<T: Element, I: Index> Triplets<T, I> {
     ///
     /// # Complexity
     ///
-    /// O(n · rank) for sorted triplets, otherwise O(n · (rank + log n)).
+    /// O(n · rank) for n sorted triplets, otherwise O(n · (rank + log n)).
     #[doc(alias = "sum_duplicates")]
     pub fn coalesce(self, duplicates: Duplicates) -> Result<CooTensor<T, I>> {
         let coords = self.coords.into_iter().map(AxisCoords::from).collect();
@@ -325,8 +329,9 @@ impl<T: Element, I: Index> Triplets<T, I> {
     ///
     /// # Errors
     ///
-    /// The errors of [`coalesce`](Triplets::coalesce), and `TooLarge`: the offsets of the lanes need more memory than
-    /// the larger of 1 GiB and 16 times the memory of the tensor in coordinate format.
+    /// - the errors of [`coalesce`](Triplets::coalesce);
+    /// - `TooLarge`: the offsets of the lanes need more than 1 GiB, and more than 16 times the memory of the tensor in
+    ///   coordinate format.
     pub fn coalesce_csr(self, duplicates: Duplicates) -> Result<CsrTensor<T, I>> {
         self.coalesce(duplicates)?.into_csr()
     }

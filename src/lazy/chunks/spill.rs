@@ -16,7 +16,7 @@ const LOCK: &str = "lock";
 
 /// A folder for temporary files, created on first use and removed on drop.
 ///
-/// A new folder also removes the folders of interrupted processes next to it.
+/// The first use also removes the folders of interrupted processes in the same parent folder.
 pub struct Spill {
     base: PathBuf,
     created: Mutex<Option<CreatedFolder>>,

@@ -24,8 +24,8 @@ use crate::plan::product_rows::RowEntries;
 /// *dx*<sub>i,k</sub> = Σ<sub>j</sub> *dz*<sub>i,j</sub> · *y*<sub>k,j</sub>,
 /// *dy*<sub>k,j</sub> = Σ<sub>i</sub> *x*<sub>i,k</sub> · *dz*<sub>i,j</sub>
 ///
-/// Each sum of *dx* has eight partial sums. The term of each *j* is added to partial sum *j* mod 8, and the partial
-/// sums are added as ((0 + 1) + (2 + 3)) + ((4 + 5) + (6 + 7)). The sums of *dy* are added in the order of *i*. Each
+/// Each sum of *dx* has eight partial sums. The term of each *j* is added to partial sum *j* mod 8. The partial sums
+/// are added as ((0 + 1) + (2 + 3)) + ((4 + 5) + (6 + 7)). The terms of *dy* are added in the order of *i*. Each
 /// product and each sum is rounded. 16-bit floats are rounded only once, at the end. The gradients are therefore
 /// bitwise identical for arrays and both formats.
 ///
@@ -38,7 +38,7 @@ use crate::plan::product_rows::RowEntries;
 ///
 /// The gradient of a sparse operand has the pattern of the operand (shared) and a fill of 0. The stored values equal
 /// the gradient of the dense operand. `upstream` may have any format and any fill; the fill of a [stored
-/// view](crate::Stored) counts as 0. Unstored positions of the other operand hold zero, unless that operand is a stored
+/// view](crate::Stored) counts as 0. Unstored positions of the operands count as zeros, unless an operand is a stored
 /// view.
 ///
 /// # NaN
@@ -55,6 +55,7 @@ use crate::plan::product_rows::RowEntries;
 /// - `ShapeMismatch`: `upstream` does not have the shape of the forward result;
 /// - `TooLarge`: a row of `upstream`, or the offsets of all rows, need more than the larger of 1 GiB and 16 times the
 ///   bytes of all three operands;
+/// - `TooLarge`: an operand has more than 2³² columns;
 /// - the errors of [`matmul()`](crate::matmul()) for shapes and fills.
 ///
 /// # Complexity

@@ -33,19 +33,19 @@ use crate::ops::reduce::check_upstream;
 pub struct Einsum<'a> {
     /// The labels of all axes.
     pub spec: Cow<'a, str>,
-    /// The two operands that each step multiplies, as indices in the remaining list.
+    /// The two operands that each step multiplies, as indices of remaining operands.
     ///
     /// The product replaces the first of the two operands. If `None`, operands are multiplied from left to right.
     pub order: Option<Vec<[usize; 2]>>,
 }
 
 impl<'a> Einsum<'a> {
-    /// Returns the sum that a string specifies.
+    /// Returns the options for a specification, such as `ij,jk->ik`.
     pub fn of(spec: impl Into<Cow<'a, str>>) -> Self {
         Einsum { spec: spec.into(), order: None }
     }
 
-    /// Sets the two operands that each step multiplies, as indices.
+    /// Sets the order of the products: two operand indices per step.
     ///
     /// The indices refer to the list of remaining operands, in which the product replaces the first of the two
     /// operands.
@@ -99,20 +99,20 @@ fn read<X: Operand<Elem: Ring>>(options: &Einsum<'_>, operands: &[&X]) -> Result
 /// `einsum("ij,jk->ik", &[&x, &y])` is *z*<sub>ik</sub> = Σ<sub>j</sub> *x*<sub>ij</sub> · *y*<sub>jk</sub>.
 ///
 /// Each letter is an axis. Operands that share a letter are aligned on that axis. A letter that the result does not
-/// have is summed. A letter that an operand repeats selects its diagonal. Without `->`, the result has the letters that
-/// appear once, in alphabetical order. `...` represents all axes without a letter. These axes of different operands are
-/// aligned from the last axis. Spaces are ignored.
+/// have is summed. A letter that an operand repeats selects its diagonal. Without `->`, the result has the axes of
+/// `...`, then the letters that appear once, in alphabetical order. `...` represents all axes without a letter. These
+/// axes of different operands are aligned from the last axis. Spaces are ignored.
 ///
 /// Operands are multiplied two at a time, from left to right or in the order of [`Einsum::order`]. A letter that only
 /// one of the two operands has, and that is not needed later, is summed first, exactly and rounded once. The products
 /// are then added from +0.0, in row-major order of the summed axes of the left operand. Each product and each sum is
-/// rounded, and nothing is fused. 16-bit floats are added in `f32`. Integers are added exactly. For `bool`, products
-/// are "and" and sums are "or". A single operand is therefore summed exactly, or its elements are only moved.
+/// rounded, without fused multiply-add. 16-bit floats are added in `f32`. Integers are added exactly. For `bool`,
+/// products are "and" and sums are "or". A single operand is therefore summed exactly, or its elements are only moved.
 ///
 /// # Shapes
 ///
-/// All axes with the same letter have equal lengths. All operands are of the same kind: tensors of one format and index
-/// type, or arrays.
+/// All axes with the same letter have equal lengths, and so have all aligned axes of `...`: no axis is broadcast. All
+/// operands have the same type: tensors of the same format and index type, or arrays.
 ///
 /// # Implicit values
 ///
@@ -121,9 +121,9 @@ fn read<X: Operand<Elem: Ring>>(options: &Einsum<'_>, operands: &[&X]) -> Result
 ///
 /// # NaN
 ///
-/// NaN times any element is NaN. If an entry of an operand or of an intermediate product is not finite and is
-/// multiplied by unstored zeros, the function returns an error, as in [`matmul`](crate::matmul()). Stored views do not
-/// cause this error.
+/// NaN times any element is NaN. The function returns an error if an entry that is not finite is multiplied by unstored
+/// zeros, as in [`matmul`](crate::matmul()). This includes entries of intermediate products. Stored views do not cause
+/// this error.
 ///
 /// # Gradient
 ///
@@ -186,12 +186,13 @@ pub fn einsum<'a, X: Operand<Elem: Ring>>(spec: impl Into<Einsum<'a>>, operands:
 ///
 /// # Implicit values
 ///
-/// The gradient of a sparse operand has the pattern of the operand (shared) and a fill of 0. At an unstored position,
-/// the fill of `upstream` counts, or 0 if `upstream` is a [stored view](crate::Stored).
+/// The gradient of a sparse operand has the pattern of the operand (shared) and a fill of 0. At an unstored position of
+/// `upstream`, the fill of `upstream` counts, or 0 if `upstream` is a [stored view](crate::Stored).
 ///
 /// # NaN
 ///
-/// NaN times any element is NaN.
+/// NaN times a nonzero element of `upstream` is NaN. An element of `upstream` that is zero is skipped, even if the
+/// other factor is not finite.
 ///
 /// # Gradient
 ///
@@ -199,11 +200,12 @@ pub fn einsum<'a, X: Operand<Elem: Ring>>(spec: impl Into<Einsum<'a>>, operands:
 ///
 /// # Errors
 ///
-/// The errors of [`einsum`](einsum()), and `ShapeMismatch` if `upstream` does not have the shape of the result.
+/// - `ShapeMismatch`: `upstream` does not have the shape of the result;
+/// - the errors of [`einsum`](einsum()), except `NonFinite`.
 ///
 /// # Complexity
 ///
-/// Twice the cost of the products of matrices in the forward pass.
+/// The cost of the forward pass, and twice the cost of its products of matrices.
 ///
 /// # Examples
 ///

@@ -16,16 +16,16 @@ pub(super) fn plain<T: Ring>(operation: &'static str) -> Product<PlusTimes, T> {
 ///
 /// *z*<sub>i,j</sub> = Σ<sub>k</sub> *x*<sub>i,k</sub> · *y*<sub>k,j</sub>
 ///
-/// Each sum starts from `+0.0` and adds its terms in the order of *k*. Each product and each sum is rounded, and
-/// nothing is fused. `f16` and `bf16` are added in `f32` and rounded once. Integers are exact. For `bool`, products are
-/// "and" and sums are "or". Skipping the terms of unstored positions does not change any bit. The result is therefore
-/// bitwise identical for both formats, for arrays and for any number of threads.
+/// Each sum starts from `+0.0` and adds its terms in the order of *k*. Each product and each sum is rounded, without
+/// fused multiply-add. `f16` and `bf16` are added in `f32` and rounded once. Integers are exact. For `bool`, products
+/// are "and" and sums are "or". Skipping the terms of unstored positions does not change any bit. The result is
+/// therefore bitwise identical for both formats, for arrays and for any number of threads.
 ///
 /// # Shapes
 ///
 /// The last axis of `x` has the length of the axis before the last of `y`, or of the only axis of `y`. A vector on the
-/// left is a row, and a vector on the right is a column; the result does not have the axis of length 1. All axes before
-/// these are batch axes, which are broadcast.
+/// left is a row, and a vector on the right is a column. The result does not have the axis of length 1 of this row or
+/// column. All other axes are batch axes, which are broadcast.
 ///
 /// The result of two sparse operands is sparse, with the format and the index type of `x`. A chain of products from the
 /// left therefore stays in one format. If an operand is an array, the result is an array.
@@ -43,9 +43,9 @@ pub(super) fn plain<T: Ring>(operation: &'static str) -> Product<PlusTimes, T> {
 /// are therefore NaN, as for dense operands. lacuna uses a slower algorithm for the column of that element, or for its
 /// row if the array is the left operand.
 ///
-/// If both operands are sparse, an entry that is not finite would result in NaN at unstored positions of the result.
-/// The function therefore returns the error `NonFinite`. `x.stored()` multiplies only elements that both operands
-/// store. A NaN in the result is the canonical NaN.
+/// If both operands are sparse, an entry that is not finite, times unstored zeros, would result in NaN at unstored
+/// positions of the result. The function therefore returns the error `NonFinite`. `x.stored()` multiplies only elements
+/// that both operands store. A NaN in the result is the canonical NaN.
 ///
 /// # Gradient
 ///
@@ -53,18 +53,22 @@ pub(super) fn plain<T: Ring>(operation: &'static str) -> Product<PlusTimes, T> {
 ///
 /// # Errors
 ///
-/// - `Argument`: an operand has rank 0, the lengths do not match, or an unstored position holds a fill that is not
-///   zero;
+/// - `Argument`: an operand has rank 0;
+/// - `Argument`: the contracted lengths differ;
+/// - `Argument`: an operand has unstored positions, and its fill is not zero;
 /// - `NotBroadcastable`: the batch axes cannot be broadcast together;
-/// - `NonFinite`: both operands are sparse, and one has an entry that is not finite; the error reports its coordinates;
+/// - `NonFinite`: both operands are sparse, one has an entry that is not finite, and the other has unstored zeros. The
+///   error reports the coordinates of the entry;
 /// - `Overflow`: an element of the result does not fit the integer type;
-/// - `TooLarge`: the result needs more than the larger of 1 GiB and 16 times the bytes of both operands.
+/// - `AxisTooLong`: an axis of a sparse result is too long for the index type of `x`;
+/// - `TooLarge`: the result needs more than the larger of 1 GiB and 16 times the bytes of both operands;
+/// - `TooLarge`: one operand is an array, and the other is sparse with more than 2³² columns.
 ///
 /// # Complexity
 ///
-/// O(pairs of entries that are multiplied), or O(nnz · columns) if an operand is an array. Rows are distributed over
-/// threads by their cost. If the right operand is an array of at least 8 MiB, up to a quarter of its bytes is allocated
-/// temporarily.
+/// O(pairs of entries that are multiplied) for sparse operands. If the right operand is an array, O(nnz · columns of
+/// the array). If the left operand is an array, O(nnz · rows of the array). Rows are distributed over threads by their
+/// cost. If the right operand is an array of at least 8 MiB, up to a quarter of its bytes is allocated temporarily.
 ///
 /// # Examples
 ///

@@ -57,8 +57,9 @@ macro_rules! semirings {
     ($($(#[$what:meta])* $name:ident: $semiring:expr, $type:ty;)*) => {
         /// # Semirings
         ///
-        /// The first word of a name is the addition, which starts with the first term. The second word is the
-        /// multiplication. The fill is the result without terms.
+        /// The first word of a name is the addition, and the second word is the multiplication. Two stored elements
+        /// that are multiplied are a pair. Every addition except `plus` starts with the first term. The fill is the
+        /// result without terms: 0, unless the function documents another value.
         impl Matmul<'static> {$(
             $(#[$what])*
             pub const fn $name() -> Matmul<'static, $type> {
@@ -89,50 +90,58 @@ semirings! {
     ///
     /// For `bool`, products are "and" and sums are "or".
     plus_times: PlusTimes, PlusTimes;
-    /// Adds the left elements that have a partner.
+    /// Adds the left elements of all pairs.
     plus_first: Plus(First), Plus<First>;
-    /// Adds the right elements that have a partner.
+    /// Adds the right elements of all pairs.
     plus_second: Plus(Second), Plus<Second>;
     /// Counts the pairs of elements: triangles, or paths of two steps.
     #[doc(alias = "plus_one")]
     plus_pair: Plus(Pair), Plus<Pair>;
-    /// Selects the smallest sum of two elements: shortest paths.
+    /// Selects the smallest sum of a pair: shortest paths.
     ///
     /// The result without terms is `inf`, or the largest integer.
     #[doc(alias = "tropical")]
     min_plus: folded(Min, Sum), Folded<Min, Sum>;
-    /// Selects the largest sum of two elements: longest paths.
+    /// Selects the largest sum of a pair: longest paths.
     ///
     /// If the elements are logarithms of probabilities, the results are the most likely paths. The result without terms
     /// is `-inf`, or the smallest integer.
     max_plus: folded(Max, Sum), Folded<Max, Sum>;
-    /// Selects the smallest product.
+    /// Selects the smallest product of a pair.
     ///
     /// The result without terms is the same as for [`min_plus`](Matmul::min_plus).
     min_times: folded(Min, Times), Folded<Min, Times>;
-    /// Selects the largest product: most likely paths.
+    /// Selects the largest product of a pair: most likely paths.
     ///
     /// The result without terms is the same as for [`max_plus`](Matmul::max_plus).
     #[doc(alias = "viterbi")]
     max_times: folded(Max, Times), Folded<Max, Times>;
-    /// Selects the minimum of the larger elements: paths with the best worst step.
+    /// Selects the minimum of the larger element of each pair: minimax paths.
     ///
     /// The result without terms is the same as for [`min_plus`](Matmul::min_plus).
     min_max: folded(Min, Greater), Folded<Min, Greater>;
-    /// Selects the maximum of the smaller elements: widest paths.
+    /// Selects the maximum of the smaller element of each pair: widest paths.
     ///
     /// The result without terms is the same as for [`max_plus`](Matmul::max_plus).
     #[doc(alias = "bottleneck")]
     max_min: folded(Max, Lesser), Folded<Max, Lesser>;
-    /// Selects the smallest left element that has a partner.
+    /// Selects the smallest left element of all pairs.
+    ///
+    /// The result without terms is the same as for [`min_plus`](Matmul::min_plus).
     min_first: folded(Min, First), Folded<Min, First>;
-    /// Selects the smallest right element that has a partner.
+    /// Selects the smallest right element of all pairs.
+    ///
+    /// The result without terms is the same as for [`min_plus`](Matmul::min_plus).
     min_second: folded(Min, Second), Folded<Min, Second>;
-    /// Selects the largest left element that has a partner.
+    /// Selects the largest left element of all pairs.
+    ///
+    /// The result without terms is the same as for [`max_plus`](Matmul::max_plus).
     max_first: folded(Max, First), Folded<Max, First>;
-    /// Selects the largest right element that has a partner.
+    /// Selects the largest right element of all pairs.
+    ///
+    /// The result without terms is the same as for [`max_plus`](Matmul::max_plus).
     max_second: folded(Max, Second), Folded<Max, Second>;
-    /// Returns 1 if both elements of a pair are nonzero, otherwise 0.
+    /// Returns 1 if both elements of any pair are nonzero, otherwise 0.
     #[doc(alias = "lor_land")]
     or_and: folded(Or, And), Folded<Or, And>;
     /// Selects the left element of the first pair.
@@ -174,14 +183,14 @@ impl Matmul<'static> {
 impl<S> Matmul<'_, S> {
     /// Restricts the result to the positions that the pattern stores.
     ///
-    /// This replaces any other mask.
+    /// The new mask replaces a mask that was set before.
     pub fn mask<P: Pattern>(self, pattern: &P) -> Matmul<'_, S> {
         Matmul { semiring: self.semiring, mask: Some(Mask { pattern: pattern.any(), is_complement: false }) }
     }
 
     /// Restricts the result to the positions that the pattern does not store.
     ///
-    /// This replaces any other mask.
+    /// The new mask replaces a mask that was set before.
     #[doc(alias = "complement")]
     pub fn without<P: Pattern>(self, pattern: &P) -> Matmul<'_, S> {
         Matmul { semiring: self.semiring, mask: Some(Mask { pattern: pattern.any(), is_complement: true }) }
@@ -211,8 +220,8 @@ impl<'m, P: Pattern> From<&'m P> for Matmul<'m> {
 /// *z*<sub>i,j</sub> = ⊕<sub>k</sub> *x*<sub>i,k</sub> ⊗ *y*<sub>k,j</sub>, over the *k* that both operands store,
 /// in increasing order
 ///
-/// The terms are combined from left to right, for any number of threads. If the addition is plus, sums are computed as
-/// in [`matmul`](crate::matmul()): a sum starts from `+0.0`, 16-bit floats are added in `f32`, and integers are added
+/// The terms are combined from left to right. If the addition is plus, sums are computed as in
+/// [`matmul`](crate::matmul()). Such a sum starts from `+0.0`, 16-bit floats are added in `f32`, and integers are added
 /// exactly.
 ///
 /// # Shapes
@@ -225,9 +234,10 @@ impl<'m, P: Pattern> From<&'m P> for Matmul<'m> {
 /// all its elements. The fill of a sparse result is the result without terms, which the functions of [`Matmul`]
 /// document.
 ///
-/// The result stores a position if both operands store the elements of a term, and the mask stores the position
-/// ([`mask`](Matmul::mask)) or does not store the position ([`without`](Matmul::without)). The values of a mask do not
-/// matter. If an operand is an array, the result is an array, with the fill at all other positions.
+/// The result stores a position if both operands store the elements of a term, and the mask allows the position.
+/// [`mask`](Matmul::mask) allows the positions that the mask stores, and [`without`](Matmul::without) allows all other
+/// positions. The values of a mask do not matter. If an operand is an array, the result is an array, with the fill at
+/// all other positions.
 ///
 /// # NaN
 ///
@@ -236,13 +246,14 @@ impl<'m, P: Pattern> From<&'m P> for Matmul<'m> {
 ///
 /// # Gradient
 ///
-/// Sums of products have the gradient of the stored views, for an upstream gradient that is 0 at the positions that the
-/// mask excludes: [`grad::matmul(&x.stored(), &y, &dz)`](crate::grad::matmul), where `dz` is
-/// `upstream.stored().mask(…)` or `without(…)`. Other semirings do not have a gradient.
+/// Only the semiring of products and sums, `plus_times`, has a gradient. Its gradient is [`grad::matmul(&x.stored(),
+/// &y, &dz)`](crate::grad::matmul), where `dz` is the upstream gradient with 0 at the positions that the mask excludes:
+/// `upstream.stored().mask(…)` or `without(…)`.
 ///
 /// # Errors
 ///
-/// - `Argument`, `NotBroadcastable`, `TooLarge`: as in [`matmul`](crate::matmul());
+/// - `Argument`: an operand has rank 0, or the contracted lengths differ;
+/// - `NotBroadcastable`, `TooLarge`, `AxisTooLong`: as in [`matmul`](crate::matmul());
 /// - `ShapeMismatch`: the mask does not have the shape of the result;
 /// - `Overflow`: a term or a sum at a position of the mask does not fit the integer type.
 ///

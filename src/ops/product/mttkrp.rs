@@ -70,19 +70,20 @@ fn held<X: Operand>(x: &X, factors: &[ArrayViewD<'_, X::Elem>]) -> usize {
 
 /// Returns the product of an unfolded tensor and a Khatri-Rao product of matrices.
 ///
-/// The operand is unfolded along one axis. There is one matrix per other axis. This is the main step of CP
-/// decompositions, in one walk over the stored entries.
+/// The operand is unfolded along one axis. There is one matrix per other axis. The function computes the main step of
+/// CP decompositions, in one pass over the stored entries.
 ///
 /// *z*<sub>ir</sub> = Σ<sub>jk…</sub> ((*x*<sub>ijk…</sub> · *b*<sub>jr</sub>) · *c*<sub>kr</sub>) …
 ///
 /// The factors are multiplied in the order of their axes, and the terms are added in row-major order from +0.0. Each
-/// product and each sum is rounded, and nothing is fused. 16-bit floats are computed in `f32` and rounded once.
+/// product and each sum is rounded, without fused multiply-add. 16-bit floats are computed in `f32` and rounded once.
 /// Integers are exact if each product fits in 128 bits.
 ///
 /// # Shapes
 ///
-/// `mode` is the kept axis. For *x* of rank n, there are n − 1 factors of shape \[length of the axis, width\], in the
-/// order of the axes. The result has the shape \[length of `mode`, width\].
+/// `mode` is the kept axis. For *x* of rank n, there are n − 1 factors, in the order of the axes. Each factor has the
+/// shape \[length of its axis, width\]. All factors have the same width. The result has the shape \[length of `mode`,
+/// width\].
 ///
 /// # Implicit values
 ///
@@ -108,7 +109,7 @@ fn held<X: Operand>(x: &X, factors: &[ArrayViewD<'_, X::Elem>]) -> usize {
 ///
 /// # Complexity
 ///
-/// O(nnz · width · rank + result).
+/// O(nnz · width · rank + elements of the result).
 ///
 /// # Examples
 ///
@@ -154,7 +155,8 @@ pub fn mttkrp<X: Operand<Elem: Ring>, D: Dimension>(
 ///
 /// # NaN
 ///
-/// As in [`mttkrp`](mttkrp()).
+/// As in [`mttkrp`](mttkrp()), except that an element of `upstream` that is zero is skipped, even if another factor is
+/// not finite.
 ///
 /// # Gradient
 ///
@@ -285,8 +287,8 @@ fn moved<S: Data>(array: ArrayBase<S, IxDyn>, from: usize, to: usize) -> ArrayBa
 
 /// Multiplies each lane of an operand along an axis by a matrix.
 ///
-/// *z*<sub>…q…</sub> = Σ<sub>k</sub> *x*<sub>…k…</sub> · *m*<sub>qk</sub>, added in increasing order of k
-/// from +0.0. Each product and each sum is rounded, and nothing is fused.
+/// *z*<sub>…q…</sub> = Σ<sub>k</sub> *x*<sub>…k…</sub> · *m*<sub>qk</sub>, added in increasing order of k from +0.0.
+/// Each product and each sum is rounded, without fused multiply-add.
 ///
 /// # Shapes
 ///
@@ -315,7 +317,7 @@ fn moved<S: Data>(array: ArrayBase<S, IxDyn>, from: usize, to: usize) -> ArrayBa
 ///
 /// # Complexity
 ///
-/// O(nnz · new length + result).
+/// O(nnz · new length + elements of the result).
 ///
 /// # Examples
 ///
@@ -343,9 +345,9 @@ pub fn ttm<X: Operand<Elem: Ring>>(
 
 /// Returns the gradients of the operand and of the matrix of [`ttm`].
 ///
-/// *dx*<sub>…k…</sub> = Σ<sub>q</sub> *dz*<sub>…q…</sub> · *m*<sub>qk</sub> on the pattern of *x*, in eight
-/// partial sums as in [`sddmm`](crate::CooPattern::sddmm). *dm*<sub>qk</sub> = Σ *x*<sub>…k…</sub> ·
-/// *dz*<sub>…q…</sub> in row-major order.
+/// *dx*<sub>…k…</sub> = Σ<sub>q</sub> *dz*<sub>…q…</sub> · *m*<sub>qk</sub> on the pattern of *x*, in eight partial
+/// sums as in [`sddmm`](crate::CooPattern::sddmm). *dm*<sub>qk</sub> = Σ *x*<sub>…k…</sub> · *dz*<sub>…q…</sub>, added
+/// in row-major order of *x*.
 ///
 /// # Shapes
 ///
@@ -358,7 +360,8 @@ pub fn ttm<X: Operand<Elem: Ring>>(
 ///
 /// # NaN
 ///
-/// As in [`mttkrp`](mttkrp()).
+/// As in [`mttkrp`](mttkrp()), except that an element of `upstream` that is zero is skipped, even if another factor is
+/// not finite.
 ///
 /// # Gradient
 ///
@@ -419,11 +422,11 @@ pub fn ttm_backward<X: Operand<Elem: Float>, D: Dimension>(
 ///
 /// # Errors
 ///
-/// The errors of [`ttm`].
+/// The errors of [`ttm`], with the vector as a matrix of one row.
 ///
 /// # Complexity
 ///
-/// O(nnz + result).
+/// O(nnz + elements of the result).
 ///
 /// # Examples
 ///
@@ -477,7 +480,8 @@ fn without_axis(error: Error, axis: usize) -> Error {
 ///
 /// # NaN
 ///
-/// As in [`mttkrp`](mttkrp()).
+/// As in [`mttkrp`](mttkrp()), except that an element of `upstream` that is zero is skipped, even if another factor is
+/// not finite.
 ///
 /// # Gradient
 ///

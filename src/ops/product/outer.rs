@@ -292,13 +292,13 @@ fn in_kind_of<T: Element>(x: &ErasedOperand<'_, T>, gradient: Erased<T>) -> Resu
 ///
 /// # Shapes
 ///
-/// The result has the axes of *x*, then the axes of *y*. Both operands are of the same kind: tensors of one format, or
-/// arrays.
+/// The result has the axes of *x*, then the axes of *y*. Both operands have the same type: tensors of the same format
+/// and index type, or arrays.
 ///
 /// # Implicit values
 ///
-/// Unstored positions must hold zero. The result stores a position if both operands store its elements. For stored
-/// views, only stored entries count.
+/// Unstored positions must hold zero. The result stores a product if both operands store its factors. For stored views,
+/// only stored entries count.
 ///
 /// # NaN
 ///
@@ -340,10 +340,10 @@ pub fn outer<X: Operand<Elem: Ring>>(x: &X, y: &X) -> Result<X::Reduced<X::Elem>
     pairs(x, y, Pairs::Outer)
 }
 
-/// Returns the Kronecker product: copies of one operand, scaled by the other.
+/// Returns the Kronecker product: one scaled copy of *y* per element of *x*.
 ///
-/// *z*<sub>i·n + k, j·m + l</sub> = *x*<sub>ij</sub> · *y*<sub>kl</sub>, and likewise for any rank. Otherwise the
-/// same as [`outer`].
+/// *z*<sub>i·n + k, j·m + l</sub> = *x*<sub>ij</sub> · *y*<sub>kl</sub>, for matrices, where *y* has n rows and m
+/// columns. Operands of any rank follow the same rule on each axis. Everything else follows [`outer`].
 ///
 /// # Shapes
 ///
@@ -352,7 +352,7 @@ pub fn outer<X: Operand<Elem: Ring>>(x: &X, y: &X) -> Result<X::Reduced<X::Elem>
 ///
 /// # Implicit values
 ///
-/// As in [`outer`]: fills must be zero, and the result stores a position if both operands store its elements.
+/// As in [`outer`]: fills must be zero, and the result stores a product if both operands store its factors.
 ///
 /// # NaN
 ///
@@ -365,7 +365,8 @@ pub fn outer<X: Operand<Elem: Ring>>(x: &X, y: &X) -> Result<X::Reduced<X::Elem>
 /// # Errors
 ///
 /// - the errors of [`outer`];
-/// - `AxisOverflow`, `AxisTooLong`: an axis of the result is too long.
+/// - `AxisOverflow`: the length of a result axis does not fit in `usize`;
+/// - `AxisTooLong`: an axis of the result is too long for the index type.
 ///
 /// # Complexity
 ///
@@ -394,7 +395,7 @@ pub fn kron<X: Operand<Elem: Ring>>(x: &X, y: &X) -> Result<X::Reduced<X::Elem>>
 ///
 /// *dx*<sub>i</sub> = Σ<sub>j</sub> *dz*<sub>ij</sub> · *y*<sub>j</sub> is added in eight partial sums by the position
 /// of *j*, as in [`sddmm`](crate::CooPattern::sddmm). *dy*<sub>j</sub> = Σ<sub>i</sub> *x*<sub>i</sub> ·
-/// *dz*<sub>ij</sub> is added in the order of *i*. For sparse operands, the sums have only stored entries.
+/// *dz*<sub>ij</sub> is added in the order of *i*. For sparse operands, the sums contain only stored entries.
 ///
 /// # Shapes
 ///
@@ -402,12 +403,13 @@ pub fn kron<X: Operand<Elem: Ring>>(x: &X, y: &X) -> Result<X::Reduced<X::Elem>>
 ///
 /// # Implicit values
 ///
-/// The gradient of a sparse operand has the pattern of the operand (shared) and a fill of 0. At an unstored position,
-/// the fill of `upstream` counts, or 0 if `upstream` is a [stored view](crate::Stored).
+/// The gradient of a sparse operand has the pattern of the operand (shared) and a fill of 0. At an unstored position of
+/// `upstream`, the fill of `upstream` counts, or 0 if `upstream` is a [stored view](crate::Stored).
 ///
 /// # NaN
 ///
-/// NaN times any element is NaN.
+/// NaN times a nonzero element of `upstream` is NaN. An element of `upstream` that is zero is skipped, even if the
+/// other factor is not finite.
 ///
 /// # Gradient
 ///
@@ -415,7 +417,8 @@ pub fn kron<X: Operand<Elem: Ring>>(x: &X, y: &X) -> Result<X::Reduced<X::Elem>>
 ///
 /// # Errors
 ///
-/// `ShapeMismatch` if `upstream` does not have the shape of the result, and `TooLarge` as in [`outer`].
+/// `ShapeMismatch` if `upstream` does not have the shape of the result, and `TooLarge` as in [`outer`]. Fills are not
+/// checked: unstored positions of the operands count as zeros.
 ///
 /// # Complexity
 ///
@@ -442,7 +445,7 @@ pub fn outer_backward<X: Operand<Elem: Float>, U: Operand<Elem = X::Elem>>(
     pairs_backward(x, y, Pairs::Outer, upstream)
 }
 
-/// Returns the gradients of both operands of [`kron`], as for [`outer`].
+/// Returns the gradients of both operands of [`kron`], as in [`grad::outer`](crate::grad::outer).
 ///
 /// # Shapes
 ///
@@ -450,12 +453,13 @@ pub fn outer_backward<X: Operand<Elem: Float>, U: Operand<Elem = X::Elem>>(
 ///
 /// # Implicit values
 ///
-/// The gradient of a sparse operand has the pattern of the operand (shared) and a fill of 0. At an unstored position,
-/// the fill of `upstream` counts, or 0 if `upstream` is a [stored view](crate::Stored).
+/// The gradient of a sparse operand has the pattern of the operand (shared) and a fill of 0. At an unstored position of
+/// `upstream`, the fill of `upstream` counts, or 0 if `upstream` is a [stored view](crate::Stored).
 ///
 /// # NaN
 ///
-/// NaN times any element is NaN.
+/// NaN times a nonzero element of `upstream` is NaN. An element of `upstream` that is zero is skipped, even if the
+/// other factor is not finite.
 ///
 /// # Gradient
 ///
@@ -463,7 +467,8 @@ pub fn outer_backward<X: Operand<Elem: Float>, U: Operand<Elem = X::Elem>>(
 ///
 /// # Errors
 ///
-/// The errors of [`grad::outer`](crate::grad::outer).
+/// The errors of [`grad::outer`](crate::grad::outer), and `AxisOverflow` if the length of a result axis does not fit in
+/// `usize`.
 ///
 /// # Complexity
 ///

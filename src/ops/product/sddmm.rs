@@ -153,8 +153,8 @@ methods_of_patterns! {
     /// # Shapes
     ///
     /// For a pattern of shape \[…, m, n\], *l* has the shape \[…, m, k\] and *r* has the shape \[…, n, k\]. Both
-    /// factors are arrays or views of any layout. A factor whose leading batch axes have length 1 or are missing is
-    /// used for all batches.
+    /// factors are arrays or views of any layout. A batch axis of a factor may have length 1, and the first batch axes
+    /// may be missing. The factor is used for all batches along these axes.
     ///
     /// # Implicit values
     ///
@@ -171,8 +171,9 @@ methods_of_patterns! {
     /// # Errors
     ///
     /// - `Argument`: the pattern has fewer than two axes;
-    /// - `ShapeMismatch`, `LengthMismatch`: a factor does not have the expected shape;
-    /// - `Overflow`: an integer sum does not fit the element type; the error reports its coordinates.
+    /// - `ShapeMismatch`: the rows or batch axes of a factor do not match the pattern;
+    /// - `LengthMismatch`: the factors have different numbers of columns;
+    /// - `Overflow`: an integer sum does not fit the element type. The error reports the coordinates of the sum.
     ///
     /// # Complexity
     ///
@@ -257,8 +258,8 @@ impl<P: Pattern, T: Ring> Stored<'_, P, T> {
 ///
 /// # Implicit values
 ///
-/// Only the stored positions of the pattern are read from `upstream`. Positions that `upstream` does not store have the
-/// fill of `upstream`.
+/// Only the stored positions of the pattern are read from `upstream`. At an unstored position of `upstream`, the fill
+/// of `upstream` counts, or 0 if `upstream` is a stored view.
 ///
 /// # Errors
 ///
@@ -304,8 +305,8 @@ pub fn pattern_sddmm_backward<P: Pattern, T: Float, L: Dimension, R: Dimension>(
 ///
 /// # Implicit values
 ///
-/// *dx* has the pattern of *x* (shared) and a fill of 0. Only the stored positions of *x* are read from `upstream`.
-/// Positions that `upstream` does not store have the fill of `upstream`.
+/// *dx* has the pattern of *x* (shared) and a fill of 0. Only the stored positions of *x* are read from `upstream`. At
+/// an unstored position of `upstream`, the fill of `upstream` counts, or 0 if `upstream` is a stored view.
 ///
 /// # Errors
 ///

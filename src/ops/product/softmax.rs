@@ -152,8 +152,8 @@ fn dense<T: Float, G: Float>(
 /// # Implicit values
 ///
 /// For [`x.stored()`](Stored), the groups consist of stored entries, the pattern is shared, and the fill of the result
-/// is 0. An unstored position has the weight 0, as if it were minus infinity. A sparse tensor that is not a stored view
-/// returns an error, because unstored positions of the result would have several values.
+/// is 0. An unstored position has the weight 0, as if its element were minus infinity. The function rejects a sparse
+/// tensor that is not a stored view, because unstored positions of the result would have several values.
 ///
 /// # NaN
 ///
@@ -166,12 +166,14 @@ fn dense<T: Float, G: Float>(
 ///
 /// # Errors
 ///
-/// - `AxisOutOfRange`, `AxisRepeated`: *x* does not have an axis, or an axis appears twice;
-/// - `Argument`: *x* is a sparse tensor that is not a stored view.
+/// - `AxisOutOfRange`: *x* does not have an axis;
+/// - `AxisRepeated`: an axis appears twice;
+/// - `Argument`: *x* is a sparse tensor that is not a stored view, or the axes have group labels.
 ///
 /// # Complexity
 ///
-/// O(nnz · rank) if the other axes come first, otherwise O(nnz · (rank + log nnz)). O(elements) for arrays.
+/// O(nnz · rank) if the other axes come before the given axes, otherwise O(nnz · (rank + log nnz)). For arrays,
+/// O(elements).
 ///
 /// # Examples
 ///
@@ -199,13 +201,13 @@ pub fn softmax<X: Operand<Elem: Float>>(x: &X, axes: impl Into<Axes>) -> Result<
 
 /// Returns the logarithm of [`softmax`](softmax()), without loss of precision.
 ///
-/// *y*<sub>k,r</sub> = (*x*<sub>k,r</sub> − max<sub>s</sub> *x*<sub>k,s</sub>) − ln Σ<sub>s</sub>
-/// exp(*x*<sub>k,s</sub> − max<sub>s</sub> *x*<sub>k,s</sub>), with each step in `f64` and an exact sum. For
-/// [`x.stored()`](Stored), the fill is minus infinity. Otherwise the same as [`softmax`](softmax()).
+/// *y*<sub>k,r</sub> = (*x*<sub>k,r</sub> − max<sub>s</sub> *x*<sub>k,s</sub>) − ln Σ<sub>s</sub> exp(*x*<sub>k,s</sub>
+/// − max<sub>s</sub> *x*<sub>k,s</sub>), with each step in `f64` and an exact sum. For [`x.stored()`](Stored), the fill
+/// is minus infinity. Everything else follows [`softmax`](softmax()).
 ///
 /// # Shapes
 ///
-/// The result has the shape of *x*. The given axes together are the axes of one group.
+/// The result has the shape of *x*. All elements along the given axes form one group.
 ///
 /// # Implicit values
 ///
@@ -246,7 +248,7 @@ pub fn log_softmax<X: Operand<Elem: Float>>(x: &X, axes: impl Into<Axes>) -> Res
 /// Returns the gradient of [`softmax`](softmax()).
 ///
 /// *dx*<sub>k,r</sub> = *y*<sub>k,r</sub> · (*dy*<sub>k,r</sub> − Σ<sub>s</sub> *y*<sub>k,s</sub> ·
-/// *dy*<sub>k,s</sub>), where *y* is the softmax in `f64`, the sum is exact over rounded products, and each step is in
+/// *dy*<sub>k,s</sub>), where *y* is the softmax in `f64`. The sum is exact over rounded products, and each step is in
 /// `f64`.
 ///
 /// # Shapes
@@ -255,12 +257,13 @@ pub fn log_softmax<X: Operand<Elem: Float>>(x: &X, axes: impl Into<Axes>) -> Res
 ///
 /// # Implicit values
 ///
-/// For [`x.stored()`](Stored), the gradient has the pattern of *x* (shared) and a fill of 0. At an unstored position,
-/// the fill of `upstream` counts, or 0 if `upstream` is a stored view.
+/// For [`x.stored()`](Stored), the gradient has the pattern of *x* (shared) and a fill of 0. At an unstored position of
+/// `upstream`, the fill of `upstream` counts, or 0 if `upstream` is a stored view.
 ///
 /// # NaN
 ///
-/// If a group has a NaN or plus infinity, all gradients of the group are NaN.
+/// If a group has a NaN or plus infinity, or only minus infinity, all its gradients are NaN. If all upstream gradients
+/// of the group are 0, all its gradients are 0 instead.
 ///
 /// # Gradient
 ///
@@ -304,12 +307,13 @@ pub fn softmax_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
 ///
 /// # Implicit values
 ///
-/// For [`x.stored()`](Stored), the gradient has the pattern of *x* (shared) and a fill of 0. At an unstored position,
-/// the fill of `upstream` counts, or 0 if `upstream` is a stored view.
+/// For [`x.stored()`](Stored), the gradient has the pattern of *x* (shared) and a fill of 0. At an unstored position of
+/// `upstream`, the fill of `upstream` counts, or 0 if `upstream` is a stored view.
 ///
 /// # NaN
 ///
-/// If a group has a NaN or plus infinity, all gradients of the group are NaN.
+/// If a group has a NaN or plus infinity, or only minus infinity, all its gradients are NaN. If all upstream gradients
+/// of the group are 0, all its gradients are 0 instead.
 ///
 /// # Gradient
 ///

@@ -54,9 +54,8 @@ pub(crate) fn tensordot_shape(lengths: [&[usize]; 2], axes: [&[isize]; 2]) -> Re
 
 /// Returns the product of two operands over pairs of axes.
 ///
-/// *z*<sub>i…j…</sub> = Σ<sub>k…</sub> *x*<sub>i…k…</sub> · *y*<sub>k…j…</sub>. The terms are added in
-/// row-major order of the given axes of *x*, for any order of the lists. Otherwise the same as
-/// [`einsum`](crate::einsum()).
+/// *z*<sub>i…j…</sub> = Σ<sub>k…</sub> *x*<sub>i…k…</sub> · *y*<sub>k…j…</sub>. The terms are added in row-major order
+/// of the given axes of *x*, for any order of the lists. Everything else follows [`einsum`](crate::einsum()).
 ///
 /// # Shapes
 ///
@@ -78,8 +77,9 @@ pub(crate) fn tensordot_shape(lengths: [&[usize]; 2], axes: [&[isize]; 2]) -> Re
 ///
 /// # Errors
 ///
-/// - `LengthMismatch`: the numbers of axes of both operands differ;
-/// - `AxisOutOfRange`, `AxisRepeated`: an operand does not have an axis, or an axis appears twice;
+/// - `LengthMismatch`: the two lists of axes have different lengths;
+/// - `AxisOutOfRange`: an operand does not have an axis;
+/// - `AxisRepeated`: an axis appears twice in one list;
 /// - `Argument`: two paired axes have different lengths, or a fill is not zero;
 /// - the errors of [`einsum`](crate::einsum()).
 ///
@@ -135,12 +135,13 @@ fn of_tensordot(mut error: Error) -> Error {
 ///
 /// # Implicit values
 ///
-/// The gradient of a sparse operand has the pattern of the operand (shared) and a fill of 0. At an unstored position,
-/// the fill of `upstream` counts, or 0 if `upstream` is a [stored view](crate::Stored).
+/// The gradient of a sparse operand has the pattern of the operand (shared) and a fill of 0. At an unstored position of
+/// `upstream`, the fill of `upstream` counts, or 0 if `upstream` is a [stored view](crate::Stored).
 ///
 /// # NaN
 ///
-/// NaN times any element is NaN.
+/// NaN times a nonzero element of `upstream` is NaN. An element of `upstream` that is zero is skipped, even if the
+/// other factor is not finite.
 ///
 /// # Gradient
 ///
@@ -148,11 +149,14 @@ fn of_tensordot(mut error: Error) -> Error {
 ///
 /// # Errors
 ///
-/// The errors of [`tensordot`], and `ShapeMismatch` if `upstream` does not have the shape of the result.
+/// - `ShapeMismatch`: `upstream` does not have the shape of the result;
+/// - the errors of [`tensordot`] for axes and lengths, and `TooLarge`.
+///
+/// Fills are not checked: unstored positions of the operands count as zeros.
 ///
 /// # Complexity
 ///
-/// Twice the cost of the products of matrices in the forward pass.
+/// The cost of the forward pass, and twice the cost of its products of matrices.
 ///
 /// # Examples
 ///
