@@ -152,8 +152,7 @@ pub enum Error {
         found: Shape,
     },
 
-    /// Tensors to be concatenated have different ranks, or different lengths on another axis than the concatenated
-    /// axis.
+    /// Tensors to be concatenated have different ranks, or different lengths on an axis that is not concatenated.
     ///
     /// Make the lengths of all other axes equal with `slice` or `pad`.
     #[error(
