@@ -21,9 +21,9 @@ pub type Result<T> = std::result::Result<T, Error>;
 
 /// The reason why an operation failed.
 ///
-/// Each message is one sentence with the numbers involved and, if one exists, the call that works instead. The fields
-/// of the variants have the same numbers, for programs. [`kind`](Error::kind) returns the kind of the error. `Debug`
-/// includes the message, since `main` prints errors by `Debug`.
+/// Each message is one sentence with the relevant numbers and, if there is an alternative, the call that works instead.
+/// The fields of the variants have the same numbers, for programs. [`kind`](Error::kind) returns the kind of the error.
+/// `Debug` includes the message, since `main` prints errors by `Debug`.
 ///
 /// # Examples
 ///
@@ -54,9 +54,9 @@ pub enum Error {
         entry: Option<usize>,
     },
 
-    /// A coordinate is negative. Foreign layouts have signed coordinates.
+    /// A coordinate is negative. Layouts of other libraries have signed coordinates.
     ///
-    /// Correct the coordinate. Foreign layouts do not count from the end.
+    /// Correct the coordinate. Negative coordinates do not count from the end.
     #[error("index {index} on axis {axis} is negative, entry {entry}")]
     NegativeIndex {
         /// The coordinate.
@@ -67,9 +67,9 @@ pub enum Error {
         entry: usize,
     },
 
-    /// An offset of a compressed format is negative. Foreign layouts have signed offsets.
+    /// An offset of a compressed format is negative. Layouts of other libraries have signed offsets.
     ///
-    /// Correct the offsets, or convert from COO.
+    /// Correct the offsets, or construct the tensor in COO format.
     #[error("offset {offset} is negative, item {at} of the offsets")]
     NegativeOffset {
         /// The offset.
@@ -86,11 +86,11 @@ pub enum Error {
          build from Triplets and coalesce"
     )]
     NotSorted {
-        /// The first entry that is not greater than the entry before it.
+        /// The index of the first entry that does not follow the previous entry in row-major order.
         entry: usize,
         /// The coordinates of the entry.
         coords: Vec<usize>,
-        /// The coordinates of the entry before it.
+        /// The coordinates of the previous entry.
         previous: Vec<usize>,
     },
 
@@ -139,7 +139,7 @@ pub enum Error {
         found: usize,
     },
 
-    /// Two shapes that must be equal are not.
+    /// Two shapes that must be equal differ.
     ///
     /// Pass a tensor of the expected shape, or use `reshape`, `broadcast_to` or `slice`.
     #[error("{what} must have shape {expected}, found {found}")]
@@ -152,9 +152,9 @@ pub enum Error {
         found: Shape,
     },
 
-    /// Tensors to be concatenated along an axis differ in another axis.
+    /// Tensors to be concatenated have different ranks, or different lengths on an axis that is not concatenated.
     ///
-    /// Make all other axes equal with `slice` or `pad`.
+    /// Make the lengths of all other axes equal with `slice` or `pad`.
     #[error(
         "tensor {tensor} of shape {found} cannot be joined with shape {first} along axis {axis}: all other axes must \
          be equal"
@@ -162,7 +162,7 @@ pub enum Error {
     NotJoinable {
         /// The index of the tensor, counted from 0.
         tensor: usize,
-        /// The axis that may differ.
+        /// The concatenated axis, on which the lengths may differ.
         axis: usize,
         /// The shape of the first tensor.
         first: Shape,
@@ -203,9 +203,9 @@ pub enum Error {
         rank: usize,
     },
 
-    /// An axis of the result would be longer than `usize` counts.
+    /// An axis of the result would have more than `usize::MAX` positions.
     ///
-    /// Join fewer tensors, or pad by less.
+    /// Concatenate fewer tensors, or request a smaller result.
     #[error("axis {axis} of the result would have more than usize::MAX positions")]
     AxisOverflow {
         /// The axis.
@@ -223,7 +223,7 @@ pub enum Error {
         length: usize,
     },
 
-    /// A shape does not broadcast: two lengths differ, and no length that may be repeated is 1.
+    /// A shape does not broadcast: two lengths on an axis differ, and the length to repeat is not 1.
     ///
     /// Align the axes with `expand_dims` or `permute_axes`.
     #[error("shape {left} does not broadcast {how} {right}{}", first_axes(.left, .right))]
@@ -236,7 +236,7 @@ pub enum Error {
         right: Shape,
     },
 
-    /// A slice is out of the range of an axis.
+    /// A slice is out of range for an axis.
     ///
     /// Pass a start, an end or a position within the axis.
     #[error("{index} in the slice of axis {axis} is out of range for length {length}")]
@@ -258,7 +258,7 @@ pub enum Error {
         axis: usize,
     },
 
-    /// Tensors to be concatenated have different fills.
+    /// Tensors that must have the same fill, such as tensors to be concatenated, have different fills.
     ///
     /// Call `with_fill` on one of the tensors.
     #[error(
@@ -303,16 +303,16 @@ pub enum Error {
 
     /// The first offset of a compressed format is not 0.
     ///
-    /// Correct the offsets, or convert from COO.
+    /// Correct the offsets, or construct the tensor in COO format.
     #[error("offsets must start at 0, found {found}")]
     OffsetsStart {
         /// The first offset.
         found: usize,
     },
 
-    /// An offset is smaller than the one before it.
+    /// An offset is smaller than the offset before it.
     ///
-    /// Correct the offsets, or convert from COO.
+    /// Correct the offsets, or construct the tensor in COO format.
     #[error("offsets must not decrease: lane {lane} starts at {start} and ends at {end}")]
     OffsetsDecrease {
         /// The lane (row) between the two offsets.
@@ -325,7 +325,7 @@ pub enum Error {
 
     /// The last offset differs from the number of entries.
     ///
-    /// Correct the offsets, or convert from COO.
+    /// Correct the offsets, or construct the tensor in COO format.
     #[error("offsets must end at the number of entries, {expected}, found {found}")]
     OffsetsEnd {
         /// The number of entries.
@@ -334,7 +334,7 @@ pub enum Error {
         found: usize,
     },
 
-    /// The batches have different numbers of entries, but the requested layout needs equal numbers.
+    /// The batches have different numbers of entries, but the layout requires equal numbers.
     ///
     /// Keep the CSR format of lacuna, whose batches may store different numbers of entries.
     #[error("batch {batch} has {found} entries, batch 0 has {expected}; this layout requires equal numbers of entries")]
@@ -349,7 +349,7 @@ pub enum Error {
 
     /// The result would take more memory than the limit.
     ///
-    /// Follow the advice of the message: another route, or a higher limit.
+    /// Use the alternative that the message names, or set a higher limit.
     #[error(
         "{what} would take {}, above the limit of {}; {instead}",
         with_unit(*.bytes),
@@ -368,14 +368,14 @@ pub enum Error {
 
     /// An allocation failed. Any function that returns the `Result` of this crate may return this error.
     ///
-    /// Free memory, or process the file in chunks.
+    /// Free memory, or process the data in chunks.
     #[error("could not allocate {}; free memory, or process the data in chunks", with_unit(*.bytes))]
     OutOfMemory {
         /// The bytes of the allocation. A growing array allocates up to twice the bytes it needs.
         bytes: u128,
     },
 
-    /// A group of a reduction is too large to number or count its positions.
+    /// A group of a reduction has too many positions to count.
     ///
     /// Reduce fewer axes at once.
     #[error(
@@ -387,7 +387,7 @@ pub enum Error {
         operation: &'static str,
     },
 
-    /// A position of a take does not exist.
+    /// A position that was passed to `take` does not exist.
     ///
     /// Correct the position, or use `.wrap()` or `.clip()`.
     #[error("indices[{at}] = {position} is out of range for {size} elements; use .wrap() or .clip()")]
@@ -400,7 +400,7 @@ pub enum Error {
         at: usize,
     },
 
-    /// A take from a tensor or an axis without elements.
+    /// A `take` selects elements from a tensor or an axis without elements.
     ///
     /// Pass an empty list of positions, or a tensor with elements.
     #[error("cannot take {count} elements from an empty tensor or axis")]
@@ -438,7 +438,7 @@ pub enum Error {
 
     /// A group does not have an element that a reduction could return.
     ///
-    /// Reduce another axis, or add positions to this axis.
+    /// Reduce another axis, or add positions to the reduced axis.
     #[error("{operation} of no elements: axis {axis} has length 0")]
     EmptyGroup {
         /// The operation.
@@ -458,9 +458,9 @@ pub enum Error {
         coords: Option<Vec<usize>>,
     },
 
-    /// The result of an infinite or NaN element and an implicit zero is not zero.
+    /// An operation on an infinite or NaN element and an unstored zero has a result that is not zero.
     ///
-    /// Operate on `x.stored()` and `y.stored()`, which combine common entries only.
+    /// Operate on `x.stored()` and `y.stored()`, which combine only stored entries.
     #[error(
         "{operation}: the result of {left} and {right} at {coords:?} is not 0; x.stored() and y.stored() combine \
          stored entries only"
@@ -476,7 +476,7 @@ pub enum Error {
         coords: Vec<usize>,
     },
 
-    /// The unstored positions would have different values.
+    /// The unstored positions of the result would have different values.
     ///
     /// Operate on `x.stored()`, or convert to an array with `to_dense`.
     #[error(
@@ -518,7 +518,7 @@ pub enum Error {
         dtype: &'static str,
     },
 
-    /// An element type does not have an operation.
+    /// An element type does not support an operation.
     ///
     /// Use the alternative that the message names.
     #[error("{operation} does not support {dtype}; {instead}")]
@@ -570,9 +570,9 @@ pub enum Error {
         why: String,
     },
 
-    /// The target format has an implicit zero, but the tensor has another fill.
+    /// The target omits only zeros, but the fill of the tensor is not 0.
     ///
-    /// Call `with_fill`, or write a format that holds a fill.
+    /// Call `with_fill`, or use a format that can store another fill.
     #[error("the fill {fill} cannot be represented: {target} omits only zeros")]
     FillNotZero {
         /// The fill.
@@ -592,9 +592,9 @@ pub enum Error {
         message: String,
     },
 
-    /// A tensor cannot be written in a format.
+    /// A file format cannot store a tensor.
     ///
-    /// Write the format that the message names.
+    /// Follow the advice of the message, such as another format.
     #[error("{format} cannot hold {what}; {instead}")]
     NotRepresentable {
         /// The format.
@@ -607,16 +607,16 @@ pub enum Error {
 
     /// A gradient was requested through an operation without a gradient.
     ///
-    /// Differentiate a later value, or define the gradient with `custom`.
+    /// Differentiate with respect to a later step, or define the gradient with `custom`.
     #[error("{operation} is not differentiable; differentiate with respect to a later step, or use `custom`")]
     NoGradient {
         /// The operation.
         operation: &'static str,
     },
 
-    /// An error within a chunk of an axis. Positions in the cause are counted from the start of the chunk.
+    /// An error occurred in a chunk of an axis. Positions in the cause are counted from the start of the chunk.
     ///
-    /// See the cause. Its positions are counted from the start of the chunk.
+    /// See the cause, and add the start of the chunk to the positions in the cause.
     #[error("{}", in_range(*.axis, *.start, *.end, .cause))]
     InRange {
         /// The error within the chunk.
@@ -625,7 +625,7 @@ pub enum Error {
         axis: usize,
         /// The first position of the chunk.
         start: usize,
-        /// The position after the last one of the chunk.
+        /// The position after the last position of the chunk.
         end: usize,
     },
 

@@ -1,8 +1,8 @@
 //! Expressions over tensors, as `lacuna eval` runs them.
 //!
-//! An expression such as `nanmedian(stored(x * 2 + 1), axis=1)` is [parsed](Expression::parse) once. Then the
-//! expression is [evaluated](Expression::evaluate) on the tensors to which its names are bound. The functions are the
-//! operations of the library, with their Rust names ([`functions`]). `docs/expressions.md` has the grammar.
+//! An expression such as `nanmedian(stored(x * 2 + 1), axis=1)` is [parsed](Expression::parse) once. Each evaluation
+//! computes the expression on the tensors to which its names are bound ([`Expression::evaluate`]). The functions are
+//! the operations of the library, with their Rust names ([`functions`]). `docs/expressions.md` has the grammar.
 //!
 //! Parsing has a depth limit, and evaluation does not recurse. An expression is a list of nodes, and each node comes
 //! after its inputs.
@@ -56,7 +56,7 @@ pub use table::{example, function_called, names_elsewhere, signature};
 /// The reason why an expression does not have a value.
 #[derive(Debug, Clone)]
 pub enum Fault {
-    /// The text is not an expression, or an operation does not support an element type.
+    /// The text is not an expression, a name is not bound, or an operation does not support an element type.
     Wrong(Wrong),
     /// An operation returned an error.
     Run(Error),
@@ -306,9 +306,9 @@ impl Expression {
     /// `Wrong`:
     ///
     /// - The text is not an expression, or is nested too deeply.
-    /// - A statement sets a name that has another meaning.
+    /// - A statement sets the name of a constant, of an operand or of an earlier statement.
     /// - A function does not exist, or does not have these arguments.
-    /// - A step of a gradient does not have a gradient.
+    /// - A call of `grad` needs the gradient of a step that does not have a gradient.
     ///
     /// ```
     /// use lacuna::eval::Expression;
@@ -484,7 +484,7 @@ impl Expression {
 
     /// Computes the value, from the tensors and arrays to which the names are bound.
     ///
-    /// A number becomes a tensor of rank 0.
+    /// If the value is a number, the result is a tensor of rank 0.
     ///
     /// # Errors
     ///
@@ -541,7 +541,7 @@ pub struct Programs {
 }
 
 impl Programs {
-    /// Returns the expression of a text, which is parsed on first use.
+    /// Returns the expression of a text, and parses the text on first use.
     ///
     /// If the cache is full, all kept expressions are dropped. A dropped expression is parsed again on its next use.
     ///

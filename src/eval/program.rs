@@ -21,9 +21,9 @@ const LISTS: usize = 50;
 /// The first line is `lacuna program 1`. Each following line is a name, `=`, and an expression of the names of earlier
 /// lines. The last line is `result = ` and a list of names. A line that begins with `#` is a comment.
 ///
-/// The line of an input is a call such as `input("x", "float64", "csr", [2, "?"])`, with the name by which the input is
-/// bound, the element type, the format and the lengths. The format is `"coo"`, `"csr"` or `"array"`, and the length
-/// `"?"` allows any length.
+/// The expression of an input is a call such as `input("x", "float64", "csr", [2, "?"])`, with the name by which the
+/// input is bound, the element type, the format and the lengths. The format is `"coo"`, `"csr"` or `"array"`, and the
+/// length `"?"` allows any length.
 ///
 /// `Display` writes the program as text. For a text of [`to_text`](crate::lazy::Program::to_text), the written text is
 /// identical.
@@ -65,7 +65,7 @@ impl Program {
     ///
     /// - The text is not a program, or is longer than 1 MiB.
     /// - A line is not an expression, or is nested too deeply.
-    /// - A line uses a name that no earlier line has.
+    /// - A line uses a name that no earlier line has, or sets the name of an earlier line.
     ///
     /// ```
     /// use lacuna::eval::{Fault, Program};
@@ -104,12 +104,12 @@ impl Program {
 
     /// Computes the results, from the tensors and arrays to which the inputs are bound.
     ///
-    /// A tensor in another format is converted.
+    /// If a bound value does not have the format of its input, the value is converted.
     ///
     /// # Errors
     ///
-    /// - `Run`: an input is not bound, or is bound to a value with another element type or shape. Or an operation
-    ///   returned an error.
+    /// - `Run`: an input is not bound, or the bound value does not have the element type or the shape of the input.
+    /// - `Run`: an operation returned an error.
     /// - `Wrong`: an operation does not support the element types.
     ///
     /// ```

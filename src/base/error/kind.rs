@@ -28,7 +28,7 @@ pub enum ErrorKind {
     Shape,
     /// A coordinate, an offset or a position is out of range, or entries are out of order or repeated.
     Index,
-    /// The element types do not have the operation, or the operation does not have a gradient.
+    /// The element types do not support the operation, or the operation does not have a gradient.
     Type,
     /// A value, a fill or an argument is outside the domain of the operation, or the result does not fit its type.
     Value,
