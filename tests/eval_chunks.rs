@@ -84,6 +84,8 @@ fn bound_tensor(name: &str, format: Format) -> Option<AnyTensor> {
 
 /// Expressions that are cut, beside those of functions that take the same arguments.
 const CUT: &[&str] = &[
+    "shift_left(i, 2)",
+    "shift_right(i, 1)",
     "block([[m, m], [q, q]])",
     "matmul_with(p, w, \"max_plus\")",
     "-m",

@@ -348,6 +348,7 @@ macro_rules! of_integers {
                 plain add(y); plain sub(y); plain mul(y); plain div(y); plain rem(y); plain rem_euclid(y); plain pow(y);
                 plain minimum(y); plain maximum(y); plain bit_and(y); plain bit_or(y); plain bit_xor(y);
                 plain add(1); plain sub(1); plain mul(2); plain div(2); plain rem(3); plain pow(2); plain bit_and(6);
+                plain shift_left(1); plain shift_right(2);
                 plain bit_xor(1); both add(y); both sub(y); both mul(y); both div(y); both rem(y); both bit_or(y);
                 both maximum(y); bothcast equal(y); stored bit_and(3); stored not(); stored mul(2);
                 cast isfinite(); cast equal(y); cast less(y); cast greater_equal(y); cast isin(1);

@@ -295,7 +295,6 @@ impl<T: Float, G: Float> Gradient<T, G> for NormGradient {
 /// vectors, over any axes.
 #[doc(alias = "numpy.linalg.norm")]
 #[doc(alias = "torch.linalg.vector_norm")]
-#[doc(alias = "hypot")]
 pub fn norm<X: Operand<Elem: Float>>(x: &X, options: impl Into<Norm>) -> Result<X::Reduced<X::Elem>> {
     let options = options.into();
     match options.order {
