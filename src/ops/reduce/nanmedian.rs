@@ -327,7 +327,7 @@ pub fn nanmedian_index<X: Operand<Elem: Real>>(
 /// | --- | --- |
 /// | none | all elements equal to a middle value: one half of the gradient per middle value |
 /// | [`lower`](Nanmedian::lower) | all elements equal to the lower middle value: the entire gradient |
-/// | [`first`](Nanmedian::first) | the elements at ranks ⌊(m−1)/2⌋ and ⌊m/2⌋: half each, or all if the ranks are equal |
+/// | [`first`](Nanmedian::first) | the elements at ranks ⌊(m−1)/2⌋ and ⌊m/2⌋: half each, all if equal ranks |
 /// | `lower`, `first` | the element at rank ⌊(m−1)/2⌋: the entire gradient |
 ///
 /// Here *m* is the number of elements of the group that are not NaN. Ranks start at 0, and order elements by value,

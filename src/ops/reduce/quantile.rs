@@ -220,7 +220,7 @@ impl<T: Real, G: Float> Gradient<T, G> for QuantileGradient {
 ///
 #[doc = page!(errors)]
 #[doc = page!(group_errors)]
-//////
+///
 /// # Complexity
 ///
 /// The same as [`nanmedian`](crate::nanmedian()).
