@@ -58,7 +58,6 @@ fn position<T: Real>(found: Option<(T, u64)>) -> u64 {
 /// # Errors
 ///
 /// - `AxisOutOfRange`: `x` does not have the axis;
-/// - `Argument`: the operand is grouped by labels instead of an axis;
 /// - `Argument`: the axis has fewer than `k` positions, and the element type does not have NaN;
 /// - `FillVaries`: the axis has fewer than `k` positions, and a group without entries would hold the fill followed by
 ///   NaN;
@@ -179,7 +178,6 @@ pub fn topk_index<X: Operand<Elem: Real>>(
 /// # Errors
 ///
 /// - `AxisOutOfRange`: `x` does not have the axis;
-/// - `Argument`: the operand is grouped by labels instead of an axis;
 /// - `Argument`: the operand is a sparse tensor that is not a stored view.
 ///
 /// # Complexity
@@ -224,9 +222,9 @@ pub fn argsort<X: Operand<Elem: Real>>(x: &X, axis: impl Position) -> Result<X::
 ///
 /// # NaN
 ///
-/// NaNs are never chosen. Gradients are passed on bitwise unchanged.
+/// NaNs are never chosen. Gradients are passed on unchanged, but a gradient of zero is `+0.0`.
 ///
-#[doc = page!(second_gradient)]
+#[doc = page!(no_second_gradient)]
 ///
 /// # Errors
 ///

@@ -109,7 +109,7 @@ impl Differentiable for Copysign {
 /// elements.
 ///
 /// # Gradient
-#[doc = page!(second_gradient)]
+#[doc = page!(no_second_gradient)]
 /// # Errors
 #[doc = page!(gradient_errors)]
 /// # Complexity

@@ -116,7 +116,7 @@ impl Differentiable for Minimum {
 /// If either element is NaN, both elements receive 0. Zeros of both signs are equal.
 ///
 /// # Gradient
-#[doc = page!(second_gradient)]
+#[doc = page!(no_second_gradient)]
 /// # Errors
 #[doc = page!(gradient_errors)]
 /// # Complexity
@@ -249,7 +249,7 @@ impl Differentiable for Maximum {
 /// If either element is NaN, both elements receive 0. Zeros of both signs are equal.
 ///
 /// # Gradient
-#[doc = page!(second_gradient)]
+#[doc = page!(no_second_gradient)]
 /// # Errors
 #[doc = page!(gradient_errors)]
 /// # Complexity

@@ -30,8 +30,9 @@ impl<T: Float> Zip<T, T> for Logaddexp {
 ///
 /// *z*<sub>k</sub> = ln(e<sup>*x*<sub>k</sub></sup> + e<sup>*y*<sub>k</sub></sup>)
 ///
-/// The exponentials do not overflow. The result is within 2 units in the last place of the larger element or of the
-/// result, whichever is larger. Results are bitwise identical on every machine.
+/// The exponentials do not overflow. A result of at least 1 is within 2 units in the last place. The difference of the
+/// elements is rounded, so a result near 0 can have fewer correct digits. Results are bitwise identical on every
+/// machine.
 ///
 /// # Shapes
 #[doc = page!(shapes)]
@@ -99,7 +100,7 @@ impl Differentiable for Logaddexp {
 /// NaN in an element yields NaN. An upstream gradient of zero yields `+0.0` for all operands.
 ///
 /// # Gradient
-#[doc = page!(second_gradient)]
+#[doc = page!(no_second_gradient)]
 /// # Errors
 #[doc = page!(gradient_errors)]
 /// # Complexity

@@ -98,7 +98,7 @@ impl Differentiable for Hypot {
 /// all operands.
 ///
 /// # Gradient
-#[doc = page!(second_gradient)]
+#[doc = page!(no_second_gradient)]
 /// # Errors
 #[doc = page!(gradient_errors)]
 /// # Complexity
@@ -218,7 +218,7 @@ impl Differentiable for Atan2 {
 /// is 0. An upstream gradient of zero yields `+0.0` for all operands.
 ///
 /// # Gradient
-#[doc = page!(second_gradient)]
+#[doc = page!(no_second_gradient)]
 /// # Errors
 #[doc = page!(gradient_errors)]
 /// # Complexity

@@ -112,7 +112,7 @@ impl Differentiable for Pow {
 /// operands.
 ///
 /// # Gradient
-#[doc = page!(second_gradient)]
+#[doc = page!(no_second_gradient)]
 /// # Errors
 #[doc = page!(gradient_errors)]
 /// # Complexity
