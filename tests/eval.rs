@@ -908,6 +908,7 @@ const LACKING: &[(&str, &str)] = &[
     ("isneginf_into", "fills a result that is there"),
     ("isposinf_into", "fills a result that is there"),
     ("isreal_into", "fills a result that is there"),
+    ("signbit_into", "fills a result that is there"),
     ("isin_into", "fills a result that is there"),
     ("take_into", "fills a result that is there"),
 ];
