@@ -197,8 +197,6 @@ macro_rules! integers {
                     Minimum => fill == <$type>::MIN,
                     Maximum => fill == <$type>::MAX,
                     Pow => fill == 0 && !on_the_left,
-                    // A signed count may be negative, and then there is no result.
-                    ShiftLeft | ShiftRight => <$type>::MIN == 0 && fill == 0 && on_the_left,
                     _ => false,
                 };
                 one.then_some(true)

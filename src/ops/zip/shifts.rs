@@ -5,15 +5,8 @@ use super::{Partner, fitting};
 use crate::base::error::Result;
 use crate::element::Shift;
 use crate::kernels::op::Outcome;
-use crate::kernels::zip::{FillEffect, Zip};
+use crate::kernels::zip::Zip;
 use crate::ops::operand::Operand;
-
-/// Returns the effect of a left fill: a shifted zero is zero. For signed types, a count may be negative, which is an
-/// error.
-fn effect_of_shifted<T: Shift>(fill: T) -> FillEffect {
-    let is_unsigned = T::ZERO.checked_sub(T::ONE).is_none();
-    FillEffect::annihilated_if(is_unsigned && !fill.is_truthy())
-}
 
 impl<T: Shift> Zip<T, T> for ShiftLeft {
     type Out = T;
@@ -21,10 +14,6 @@ impl<T: Shift> Zip<T, T> for ShiftLeft {
     #[inline(always)]
     fn apply(&self, a: T, b: T) -> Outcome<T> {
         fitting(a.checked_shift_left(b))
-    }
-
-    fn left_fill_effect(&self, fill: T, _: Option<T>) -> FillEffect {
-        effect_of_shifted(fill)
     }
 }
 
@@ -38,8 +27,7 @@ impl<T: Shift> Zip<T, T> for ShiftLeft {
 #[doc = page!(shapes)]
 /// # Implicit values
 #[doc = page!(union)]
-/// If the elements are unsigned and the fill of *x* is 0, all results with that fill are 0: entries of only *y* are not
-/// stored. For [stored views](crate::Stored), the result has the common entries and the common fill.
+/// For [stored views](crate::Stored), the result has the common entries and the common fill.
 #[doc = page!(implicit)]
 /// # NaN
 ///
@@ -85,10 +73,6 @@ impl<T: Shift> Zip<T, T> for ShiftRight {
     fn apply(&self, a: T, b: T) -> Outcome<T> {
         fitting(a.checked_shift_right(b))
     }
-
-    fn left_fill_effect(&self, fill: T, _: Option<T>) -> FillEffect {
-        effect_of_shifted(fill)
-    }
 }
 
 /// Returns the left operand divided by 2 to the power of the right operand, rounded down.
@@ -102,8 +86,7 @@ impl<T: Shift> Zip<T, T> for ShiftRight {
 #[doc = page!(shapes)]
 /// # Implicit values
 #[doc = page!(union)]
-/// If the elements are unsigned and the fill of *x* is 0, all results with that fill are 0: entries of only *y* are not
-/// stored. For [stored views](crate::Stored), the result has the common entries and the common fill.
+/// For [stored views](crate::Stored), the result has the common entries and the common fill.
 #[doc = page!(implicit)]
 /// # NaN
 ///
