@@ -1244,3 +1244,18 @@ fn numbers_take_the_type_of_the_tensor() {
     assert_eq!(((1.0 - &x).values(), (5.0 / &x).values()), (&[-1.5][..], &[2.0][..]));
     assert_eq!((ndarray::arr1(&[1_u8, 2]).mul(3).unwrap()).to_vec(), [3, 6]);
 }
+
+/// Rules of gradients where the formula of the derivative does not have a value.
+#[test]
+fn gradients_at_the_origin_and_of_equal_infinities() {
+    let infinity = f64::INFINITY;
+    let (x, y) = (ndarray::arr1(&[infinity, -infinity, 0.0, 0.0]), ndarray::arr1(&[infinity, -infinity, 0.0, -0.0]));
+    let up = ndarray::arr1(&[2.0, 4.0, 6.0, 8.0]);
+    let (dx, dy) = grad::logaddexp(&x, &y, &up).unwrap();
+    let halves = ndarray::arr1(&[1.0, 2.0, 3.0, 4.0]).into_dyn();
+    assert_eq!((&dx, &dy), (&halves, &halves));
+    for (dx, dy) in [grad::hypot(&x, &y, &up).unwrap(), grad::atan2(&x, &y, &up).unwrap()] {
+        assert_eq!((dx[2], dx[3], dy[2], dy[3]), (0.0, 0.0, 0.0, 0.0));
+    }
+    assert_eq!(lacuna::hypot(&x, f64::NAN).unwrap().as_slice().unwrap()[..2], [infinity, infinity]);
+}

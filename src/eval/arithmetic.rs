@@ -66,8 +66,8 @@ fn of_integers(operator: Binary, a: i128, b: i128) -> Option<Literal> {
         Binary::GreaterEqual => return Some(Literal::from(a >= b)),
         Binary::Pow if b < 0 => return of_reals(operator, Number::Integer(a), Number::Integer(b)),
         Binary::Pow => u32::try_from(b).ok().and_then(|b| a.checked_pow(b)),
-        Binary::DivFloor if b != 0 && a % b != 0 && (a < 0) != (b < 0) => Some(a / b - 1),
-        Binary::DivFloor => a.checked_div(b),
+        // The remainder does not overflow if the quotient does not.
+        Binary::DivFloor => a.checked_div(b).map(|quotient| quotient - i128::from(a % b != 0 && (a < 0) != (b < 0))),
         Binary::Div if b == 0 => None,
         Binary::Div | Binary::MatMul => return of_reals(operator, Number::Integer(a), Number::Integer(b)),
     };

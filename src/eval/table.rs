@@ -63,7 +63,8 @@ const NUMPY_NAMES: &str = "absolute=abs amax=max amin=min arccos=acos arccosh=ac
     getnnz=count_nonzero hstack=concat identity=eye index_select=take left_shift=shift_left log=ln log1p=ln_1p \
     logical_not=not masked_select=select moveaxis=move_axis movedim=move_axis multiply=mul \
     negative=neg permute=permute_axes power=pow rand=random reciprocal=recip remainder=rem_floor \
-    repeat_interleave=repeat right_shift=shift_right rint=round spmm=matmul subtract=sub swapaxes=permute_axes toarray=dense \
+    repeat_interleave=repeat right_shift=shift_right rint=round \
+    spmm=matmul subtract=sub swapaxes=permute_axes toarray=dense \
     T=transpose todense=dense tocoo=to_coo tocsr=to_csr to_dense=dense true_divide=div unsqueeze=expand_dims vstack=concat";
 
 /// Returns names in other libraries, each with the function of the same meaning here.

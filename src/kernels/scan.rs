@@ -96,7 +96,7 @@ pub(crate) fn sum_gradients<T: Element, G: Float>(
 /// Writes the gradients of the running products of a lane of elements and their upstream gradients.
 ///
 /// With the product p of the elements before x, the gradient of x is p · s. The sum s of the element is the upstream
-/// gradient plus the next element times its own sum. No step divides, so zeros need no rule of their own.
+/// gradient plus the next element times its own sum. The step does not divide, so the rule includes zeros.
 pub(crate) fn product_gradients<T: Float, G: Float>(
     lane: &[(T, G)],
     gradients: &mut [G],

@@ -27,8 +27,8 @@ impl<V> Program<V> {
     ///
     /// - `Lazy`: a step does not have a textual form, two inputs have the same name, or an input name has quotes or
     ///   control characters. The error names the source line of the step. Closures, semirings of functions, orders of
-    ///   [`Einsum`](crate::Einsum) and lists of more than 1000 items do not have a textual form. A NaN that is not the
-    ///   canonical NaN does not have a textual form. A complex number with a part that is `-0.0` or not finite does not
+    ///   [`Einsum`](crate::Einsum) and lists of more than 1000 items do not have a textual form. A NaN with
+    ///   other bits than the canonical NaN does not have a textual form. A complex number with a part that is `-0.0` or not finite does not
     ///   have a textual form either.
     /// - `Argument`: the text is longer than 1 MiB, which is the limit for reading.
     ///

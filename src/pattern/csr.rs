@@ -51,7 +51,7 @@ impl<I: Index> CsrPattern<I> {
     /// - `TooLarge`: the offsets of the shape need more bytes than memory can address;
     /// - `OffsetsStart`: the first offset is not 0;
     /// - `OffsetsDecrease`: an offset is smaller than the offset before it;
-    /// - `OffsetsEnd`: the last offset is not the number of columns;
+    /// - `OffsetsEnd`: the last offset differs from the number of columns;
     /// - `IndexOutOfBounds`: a column is not below the length of the last axis;
     /// - `NotSorted`: the columns of a lane do not increase strictly.
     ///

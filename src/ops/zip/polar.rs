@@ -147,7 +147,7 @@ impl<T: Float> Zip<T, T> for Atan2 {
 ///
 /// *z*<sub>k</sub> = the angle between the *x* axis and the point (*y*<sub>k</sub>, *x*<sub>k</sub>), in radians from −π to π
 ///
-/// The left operand *x* is the ordinate, as in numpy. The result is within 1 unit in the last place. Results are bitwise
+/// The left operand *x* is the ordinate, as in numpy. The result is within 2 units in the last place. Results are bitwise
 /// identical on every machine.
 ///
 /// # Shapes
