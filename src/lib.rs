@@ -92,8 +92,8 @@
 //! # Features
 //!
 //! On by default: `rayon`, `sprs`, `machine` (huge pages, SIMD, unchecked indexing) and `io` (files). Off by default:
-//! `half`, `serde`, `parquet` (Parquet files and folders), `arrow` (record batches), `spy` (pictures) and `cli` (the
-//! program `lacuna`).
+//! `lazy` (graphs), `dynamic` (element types known at run time), `eval` (expressions), `half`, `serde`, `parquet` (Parquet
+//! files and folders), `arrow` (record batches), `spy` (pictures) and `cli` (the program `lacuna`).
 
 #![cfg_attr(not(feature = "machine"), forbid(unsafe_code))]
 // Some items are used only by graphs and dynamically typed operations.
