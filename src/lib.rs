@@ -57,7 +57,7 @@
 //! | --- | --- | --- |
 //! | reductions | [`any()`], [`sum`], [`var`], [`nanmedian()`] | [`Axes`], [`Var`], [`Norm`], [`Nanmedian`], [`Quantile`] |
 //! | reductions by labels | [`Axes::by`], as the axes of a reduction | [`GroupLabels`] |
-//! | order | [`argsort`], [`topk()`], [`unique()`] | |
+//! | order | [`sort()`], [`argsort`], [`topk()`], [`unique()`] | |
 //! | along an axis | [`cumsum`], [`cumprod`], [`diff()`] | |
 //! | elementwise functions | [`isnan`], [`exp`], [`powf`], [`isin()`] | [`Isin`] |
 //! | binary operations | [`add()`], [`less`], [`pow()`], [`where_`], [`zip_with`], [`allclose()`] | [`Partner`], [`Choice`], [`Factors`], [`Tolerance`] |

@@ -555,6 +555,9 @@ mod operations {
             fail("topk_index", &|| x.stored().topk_index(3, 1).map(drop));
             fail("topk_backward", &|| grad::topk(x, &x.topk(3, 1)?, 3, 1).map(drop));
             fail("argsort", &|| x.stored().argsort(1).map(drop));
+            fail("sort", &|| x.sort(1).map(drop));
+            fail("sort, stored", &|| x.stored().sort(0).map(drop));
+            fail("sort_backward", &|| grad::sort(&x.stored(), x, 1).map(drop));
             fail("diff", &|| x.diff(1, 1).map(drop));
             fail("cumsum", &|| x.stored().cumsum(0).map(drop));
             fail("cumprod_backward", &|| grad::cumprod(&x.stored(), x, 1).map(drop));

@@ -5,13 +5,14 @@ use crate::reference::dense::Sparse;
 use crate::reference::exact::{Summed, SummedFloat};
 use crate::reference::gradients::without_sign;
 use crate::reference::reductions::{self, Multiplied, along, prefixes};
+use crate::reference::scalar::RealScalar;
 use crate::reference::zip::{self as reference, Computes, Outcome, Refused};
 use crate::support::*;
 use lacuna::dynamic::AnyTensor;
 use lacuna::lazy::{Chunks, Lazy};
 use lacuna::{
-    CooTensor, Element, Error, Float, Numeric, Pattern, Result, Ring, Tensor, cumprod, cumsum, diff, grad, nancumprod,
-    nancumsum,
+    CooTensor, Element, Error, Float, Numeric, Pattern, Real, Result, Ring, Tensor, cumprod, cumsum, diff, grad,
+    nancumprod, nancumsum, sort,
 };
 use ndarray::{ArrayD, arr1, arr2};
 use proptest::prelude::*;
@@ -353,6 +354,110 @@ fn sums_that_need_the_accumulator_are_exact() {
     assert_eq!(cumsum(&arr1(&[-0.0f64]), 0).unwrap()[[0]].to_bits(), 0);
 }
 
+fn sorted_lanes_equal_the_dense_ones<T: Both + Drawn + Real + RealScalar>()
+where
+    AnyTensor: From<CooTensor<T, u64>>,
+{
+    check((sparse_of_rank::<T>(1, 10), any::<usize>()), |(x, axis)| {
+        let axis = axis % x.shape.len();
+        let (coo, csr) = (coo(&x), csr(&x));
+        let lane = |group: &[(u64, T)]| reductions::sorted(group).into_iter().map(|(_, value)| Some(value)).collect();
+        let all = along(&all_of(&x), axis, x.fill, lane);
+        for_each_layout(&x.to_dense(), |_, view| assert_scan_of_array(sort(&view, axis), &all));
+        assert_scan_of_array(Lazy::from(array(&x.to_dense())).sort(axis as isize).collect(), &all);
+
+        let whole = reductions::sorted_lines(&x, axis);
+        assert_array(&array(&whole.to_dense()), &all.unwrap().to_dense());
+        assert_entries(&sort(&coo, axis).unwrap(), &whole);
+        assert_entries(&csr.sort(axis as isize - x.shape.len() as isize).unwrap(), &whole);
+        assert_entries(&csr.lazy().sort(axis as isize).collect().unwrap(), &whole);
+        let any = AnyTensor::from(coo.with_index::<u64>().unwrap());
+        let found = without_payloads(any.sort(axis).unwrap().into_coo::<T, u64>().unwrap());
+        assert_entries(&found, &canonical(whole));
+
+        let entries = along(&x, axis, x.fill, lane);
+        assert_scan(sort(&coo.stored(), axis), &entries);
+        assert_scan(csr.stored().sort(axis), &entries);
+        assert_scan(coo.lazy().stored().sort(axis as isize).collect(), &entries);
+        assert!(csr.stored().sort(axis).unwrap().shares_pattern_with(&csr));
+    });
+}
+
+stamp!(sorted_lanes_equal_the_dense_ones: int8 = i8, float64 = f64;
+    beside uint64 = u64, bool = bool, float32 = f32; half float16 = half::f16);
+
+/// Each element receives the upstream gradient at its position in the sorted lane.
+#[test]
+fn gradients_of_sorted_lanes_find_their_elements() {
+    let cases = (sparse_of_rank::<f32>(1, 10), any::<usize>(), upstream_seeds::<f64>());
+    check(cases, |(x, axis, up): (_, _, SparseSeed<f64>)| {
+        let axis = axis % x.shape.len();
+        let up = up.build(&x.shape);
+        let dense = up.to_dense();
+        let expected = |x: &Sparse<f32>| {
+            let mut entries = std::collections::BTreeMap::new();
+            for at in x.entries.keys() {
+                let is_of_line = |other: &&Vec<usize>| (0..at.len()).all(|own| own == axis || other[own] == at[own]);
+                let line: Vec<&Vec<usize>> = x.entries.keys().filter(is_of_line).collect();
+                let group: Vec<(u64, f32)> = line.iter().map(|&at| (at[axis] as u64, x.entries[at])).collect();
+                let place = |(found, _): &(u64, f32)| *found == at[axis] as u64;
+                let rank = reductions::sorted(&group).iter().position(place).unwrap();
+                entries.insert(at.clone(), without_sign(dense.get(line[rank])));
+            }
+            Sparse::new(&x.shape, entries, 0.0)
+        };
+        let (of_entries, upstream) = (expected(&x), crate::support::csr(&up));
+        assert_entries(&grad::sort(&coo(&x).stored(), &upstream, axis).unwrap(), &of_entries);
+        assert_entries(&grad::sort(&csr(&x).stored(), &array(&dense), axis).unwrap(), &of_entries);
+        let all = expected(&all_of(&x)).to_dense();
+        for_each_layout(&x.to_dense(), |_, view| assert_array(&grad::sort(&view, &upstream, axis).unwrap(), &all));
+    });
+}
+
+/// Short lanes are sorted by counting and long ones by comparison. Zeros and NaNs keep their order in both.
+#[test]
+fn lanes_of_any_length_keep_the_order_of_equal_elements() {
+    let element = prop_oneof![
+        (-3..4i8).prop_map(f64::from),
+        Just(-0.0),
+        Just(f64::INFINITY),
+        (1..5u64).prop_map(|payload| f64::from_bits(f64::NAN.to_bits() | payload)),
+    ];
+    check((prop::collection::vec(element, 0..64), -2..3i8), |(lane, fill)| {
+        let bits = |values: &[f64]| values.iter().map(|value| value.to_bits()).collect::<Vec<_>>();
+        let mut expected = lane.clone();
+        expected
+            .sort_by(|a, b| a.is_nan().cmp(&b.is_nan()).then(a.partial_cmp(b).unwrap_or(std::cmp::Ordering::Equal)));
+        let found = sort(&arr1(&lane), 0).unwrap();
+        assert_eq!(bits(found.as_slice().unwrap()), bits(&expected));
+        let coords = (0..lane.len() as u32).map(|at| at * 2).collect();
+        let x = CooTensor::new([200], vec![coords], lane.clone(), f64::from(fill)).unwrap();
+        assert_eq!(bits(x.stored().sort(0).unwrap().values()), bits(&expected));
+        let whole = x.sort(0).unwrap().to_dense().unwrap();
+        assert_eq!(bits(whole.as_slice().unwrap()), bits(sort(&x.to_dense().unwrap(), 0).unwrap().as_slice().unwrap()));
+        let (zeros, expected) = (vec![-0.0; lane.len()], vec![0.0; lane.len()]);
+        let found = grad::sort(&arr1(&lane), &arr1(&zeros), 0).unwrap();
+        assert_eq!(bits(found.as_slice().unwrap()), bits(&expected));
+    });
+}
+
+#[test]
+fn sorting_names_what_it_cannot_do() {
+    let x = CooTensor::new([2, 3], vec![vec![0, 1], vec![2, 0]], vec![1.0, -1.0], 0.0).unwrap();
+    assert!(matches!(x.sort(2), Err(Error::AxisOutOfRange { .. })));
+    assert!(matches!(
+        CooTensor::new([0usize; 0], vec![], vec![1.0], 0.0).unwrap().sort(0),
+        Err(Error::AxisOutOfRange { .. })
+    ));
+    let refused = grad::sort(&x, &x, 1).unwrap_err().to_string();
+    assert!(refused.contains("x.stored()") && refused.contains("depends on values"), "{refused}");
+    let wrong = grad::sort(&x.stored(), &arr1(&[1.0]), 1);
+    assert!(matches!(wrong, Err(Error::ShapeMismatch { what: "the upstream gradient", .. })));
+    // A long axis costs nothing.
+    let long = CooTensor::new([1 << 31], vec![vec![5, 1 << 30]], vec![2.0, -3.0], 0.5).unwrap().sort(0).unwrap();
+    assert_eq!(long.entries(), [(vec![0], -3.0), (vec![(1 << 31) - 1], 2.0)]);
+}
+
 #[test]
 fn graphs_have_the_gradients_of_scans() {
     let x = CooTensor::new([2, 4], vec![vec![0, 0, 1], vec![0, 2, 3]], vec![1.0, 3.0, -2.0], 0.0).unwrap();
@@ -365,6 +470,9 @@ fn graphs_have_the_gradients_of_scans() {
         dx.gradient(&lazy, &lazy).collect().unwrap().values(),
         grad::cumsum(&x.stored(), &up, 1).unwrap().values()
     );
+    let y = lazy.stored().sort(1);
+    let up = x.stored().sort(1).unwrap();
+    assert!(y.gradient(&lazy, &y).collect().unwrap().same_as(&grad::sort(&x.stored(), &up, 1).unwrap()));
     let y = lazy.stored().cumprod(1);
     let up = cumprod(&x.stored(), 1).unwrap();
     assert!(y.gradient(&lazy, &y).collect().unwrap().same_as(&grad::cumprod(&x.stored(), &up, 1).unwrap()));
@@ -399,6 +507,8 @@ fn threads_change_no_bit() {
             (
                 bits(view.cumsum(axis).unwrap()),
                 bits(view.cumprod(axis).unwrap()),
+                bits(view.sort(axis).unwrap()),
+                bits(x.sort(axis).unwrap()),
                 of_array,
                 bits(x.diff(1, axis).unwrap()),
             )

@@ -185,6 +185,8 @@ fn grouped(x: &CooTensor<f64>) -> Vec<Bits> {
         bits(&stored.nanmedian(Axes::by(1, &labels).and(2)).unwrap()),
         bits(&x.topk(2, 2).unwrap()),
         bits(&csr.stored().topk(3, 0).unwrap()),
+        bits(&x.sort(1).unwrap()),
+        bits(&csr.stored().sort(0).unwrap()),
         bits(&x.diff(1, 1).unwrap()),
         bits(&stored.cumsum(1).unwrap()),
         bits(&csr.stored().cumprod(0).unwrap()),

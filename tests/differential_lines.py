@@ -201,6 +201,19 @@ def full(maker, dtype, shape):
     return case, values.reshape(shape)
 
 
+@line("sort")
+def sort(maker, name):
+    dtype = str(maker.rng.choice(["f8", "f4", "i8", "u1"]))
+    case, dense, *_ = maker.of_shape(dtype, maker.shape(1))
+    axis, expected = maker.below(dense.ndim), dense.copy()
+    if maker.below(2):
+        return asked(f"sort(x, axis={axis})", {"x": case}, np.sort(dense, axis, kind="stable"))
+    lanes, stored, found = (np.moveaxis(array, axis, -1) for array in (dense, bits_of(case), expected))
+    for at in np.ndindex(lanes.shape[:-1]):
+        found[at][stored[at]] = np.sort(lanes[at][stored[at]], kind="stable")
+    return asked(f"sort(stored(x), axis={axis})", {"x": case}, expected)
+
+
 @line("argsort", "topk_index")
 def ranks(maker, name):
     case, dense = full(maker, str(maker.rng.choice(["f8", "i8", "u1"])), maker.shape(1))

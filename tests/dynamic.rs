@@ -438,6 +438,9 @@ fn products_are_those_of_the_types() {
     let any = AnyTensor::from(x.clone());
     assert_same(any.stored().softmax(1), x.stored().softmax(1));
     assert_same(any.stored().log_softmax(0), x.stored().log_softmax(0));
+    assert_same(any.sort(1), x.sort(1));
+    assert_same(any.stored().sort(0), x.stored().sort(0));
+    assert_same(any.stored().sort_backward(&any, 1), grad::sort(&x.stored(), &x, 1));
     assert_same(any.stored().nancumsum(1), x.stored().nancumsum(1));
     assert_same(any.stored().nancumprod(1), x.stored().nancumprod(1));
     assert_same(any.stored().cumsum_backward(&any, 1), grad::cumsum(&x.stored(), &x, 1));

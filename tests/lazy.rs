@@ -573,6 +573,8 @@ fn gradients_agree_with_central_differences() {
         ("log_softmax", |x| x.stored().log_softmax(0)),
         ("differences", |x| x.square().diff(2, 1)),
         ("differences of entries", |x| x.square().stored().diff(1, 0)),
+        ("sorted", |x| x.square().sort(1)),
+        ("sorted entries", |x| x.stored().sort(0).square()),
         ("running sums", |x| x.square().stored().cumsum(1)),
         ("running products", |x| x.stored().cumprod(1)),
         ("chosen", |x| x.greater(0.0).where_(&x.square(), &x.sin())),

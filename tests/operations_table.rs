@@ -208,6 +208,7 @@ fn of_tensors(steps: &mut BTreeMap<String, Step>, constant: &CooTensor<f64>) {
     let stored = chain.stored();
     with_gradients(steps, chain, &[stored.softmax(1), stored.log_softmax(1), chain.diff(1, 1)]);
     with_gradients(steps, chain, &[stored.cumsum(1), stored.cumprod(1), stored.nancumsum(1), stored.nancumprod(1)]);
+    with_gradient(steps, chain, &stored.sort(1));
     of_other_types! {steps, stored: argsort(1); topk_index(1, 1);}
     with_gradient(steps, chain, &chain.reshape([20]));
     with_gradient(steps, chain, &chain.select(|value| value > 0.5));
@@ -263,7 +264,11 @@ fn steps() -> BTreeMap<String, Step> {
     let bools = &chain.isnan().not();
     of_any!(of_array, chain, bools);
     with_gradients(of_array, chain, &[chain.softmax(1), chain.log_softmax(1), chain.diff(1, 1)]);
-    with_gradients(of_array, chain, &[chain.cumsum(1), chain.cumprod(1), chain.nancumsum(1), chain.nancumprod(1)]);
+    with_gradients(
+        of_array,
+        chain,
+        &[chain.sort(1), chain.cumsum(1), chain.cumprod(1), chain.nancumsum(1), chain.nancumprod(1)],
+    );
     known(of_array, &chain.matmul(&chain.transpose()));
     of_arrays.keys().for_each(|name: &String| steps.entry(name.clone()).or_default().is_of_arrays = true);
     steps
@@ -407,7 +412,7 @@ fn steps_of_entries() -> BTreeMap<String, Step> {
     let (x, mut own) = (constant.lazy(), BTreeMap::new());
     let (stored, steps) = (&x.stored(), &mut own);
     of_other_types! {steps, stored:
-        powi(2); powf(0.5); clamp(0.0, 1.0); topk(1, 1); topk_index(1, 1); argsort(1); softmax(1); log_softmax(1); take([1]);
+        powi(2); powf(0.5); clamp(0.0, 1.0); topk(1, 1); topk_index(1, 1); sort(1); argsort(1); softmax(1); log_softmax(1); take([1]);
         diff(1, 1); cumsum(1); cumprod(1); nancumsum(1); nancumprod(1);
         take_axis([1], 1); gather([[1], [0]]); unique(); mask(&x.pattern()); without(&x.pattern()); scale(1, &x.sum(0));
         matmul(&x.transpose());

@@ -150,6 +150,43 @@ macro_rules! reductions {
 
 crate::__folds! { (reductions) }
 
+/// Defines the methods of the functions along an axis and of their gradients, from their rows.
+macro_rules! along {
+    ([] $(
+        $name:ident($($count:ident)?) $parameters:literal $result:tt [$route:ident]
+        [$($backward:ident($($given:ident)?) $back_route:ident $second:ident)?] $methods:ident $sentence:literal $set:tt;
+    )*) => {
+        on_operands! {
+            $(
+                #[doc = concat!($sentence, "\n\nSee ", linked!($name), ".\n\n# Errors\n")]
+                #[doc = concat!("- the errors of ", linked!($name), ";")]
+                /// - `NoOrder`, `NoOperation`: the element type does not have the operation.
+                pub fn $name(&self, $($count: usize,)? axis: impl Position) -> Result<AnyTensor> {
+                    let view = self;
+                    by!($route view, op::$name, x => ops::$name(x, $($count,)? axis))
+                }
+            )*
+            $($(
+                #[doc = concat!("Returns the gradient of ", linked!($name), ".\n")]
+                #[doc = concat!("See ", linked!($name in grad), ".\n\n# Errors\n")]
+                #[doc = concat!("- the errors of ", linked!($name in grad), ";")]
+                /// - `NoOrder`, `NoOperation`, `NotRepresentable`: an element type does not have the operation.
+                pub fn $backward<'u>(
+                    &self,
+                    upstream: impl Into<AnyOperand<'u>>,
+                    $($given: usize,)?
+                    axis: impl Position,
+                ) -> Result<AnyTensor> {
+                    let (view, upstream) = (self, upstream.into());
+                    by!($back_route view, upstream, op::$backward, x, g => ops::$backward(x, g, $($given,)? axis))
+                }
+            )?)*
+        }
+    };
+}
+
+crate::__along! { (along) }
+
 on_operands! {
     /// Returns the median and its position: see [`nanmedian_index`](crate::nanmedian_index()).
     ///
@@ -167,17 +204,6 @@ on_operands! {
 }
 
 on_operands! {
-    /// Returns the largest elements along an axis: see [`topk`](crate::topk()).
-    ///
-    /// # Errors
-    ///
-    /// - the errors of [`topk`](crate::topk());
-    /// - `NoOrder`: the elements are complex.
-    pub fn topk(&self, k: usize, axis: impl Position) -> Result<AnyTensor> {
-        let view = self;
-        by!(order view, op::topk, x => ops::topk(x, k, axis))
-    }
-
     /// Returns the largest elements along an axis, and their positions.
     ///
     /// See [`topk_index`](crate::topk_index()).
@@ -190,23 +216,6 @@ on_operands! {
         let view = self;
         let index = by!(wide view, op::topk_index, x => ops::topk_index(x, k, axis).map(|(_, index)| index))?;
         Ok((self.topk(k, axis)?, index))
-    }
-
-    /// Returns the gradient of `topk`: see [`topk_backward`](crate::grad::topk()).
-    ///
-    /// # Errors
-    ///
-    /// - the errors of [`topk_backward`](crate::grad::topk());
-    /// - `NoOrder`: the elements are complex;
-    /// - `NotRepresentable`: the elements of the upstream gradient are not floats.
-    pub fn topk_backward<'u>(
-        &self,
-        upstream: impl Into<AnyOperand<'u>>,
-        k: usize,
-        axis: impl Position,
-    ) -> Result<AnyTensor> {
-        let (view, upstream) = (self, upstream.into());
-        by!(values view, upstream, op::topk_backward, x, g => ops::topk_backward(x, g, k, axis))
     }
 
     /// Returns the distinct values and their counts: see [`unique`](crate::unique()).
@@ -223,115 +232,6 @@ on_operands! {
             (AnyArray::from(in_a_row(values)), in_a_row(counts))
         }, else => return Err(no_order(op::unique.name, self)));
         Ok((values.cast(self.dtype())?.into(), AnyArray::from(counts).into()))
-    }
-
-    /// Returns the sums up to each position of an axis: see [`cumsum`](crate::cumsum()).
-    ///
-    /// # Errors
-    ///
-    /// The errors of [`cumsum`](crate::cumsum()).
-    pub fn cumsum(&self, axis: impl Position) -> Result<AnyTensor> {
-        let view = self;
-        by!(sums view, op::cumsum, x => ops::cumsum(x, axis))
-    }
-
-    /// Returns the products up to each position of an axis: see [`cumprod`](crate::cumprod()).
-    ///
-    /// # Errors
-    ///
-    /// The errors of [`cumprod`](crate::cumprod()).
-    pub fn cumprod(&self, axis: impl Position) -> Result<AnyTensor> {
-        let view = self;
-        by!(sums view, op::cumprod, x => ops::cumprod(x, axis))
-    }
-
-    /// Returns the sums up to each position of an axis, ignoring NaN: see [`nancumsum`](crate::nancumsum()).
-    ///
-    /// # Errors
-    ///
-    /// - the errors of [`nancumsum`](crate::nancumsum());
-    /// - `NoOperation`: the elements are not floats.
-    pub fn nancumsum(&self, axis: impl Position) -> Result<AnyTensor> {
-        let view = self;
-        by!(floats view, op::nancumsum, x => ops::nancumsum(x, axis))
-    }
-
-    /// Returns the products up to each position of an axis, ignoring NaN.
-    ///
-    /// See [`nancumprod`](crate::nancumprod()).
-    ///
-    /// # Errors
-    ///
-    /// - the errors of [`nancumprod`](crate::nancumprod());
-    /// - `NoOperation`: the elements are not floats.
-    pub fn nancumprod(&self, axis: impl Position) -> Result<AnyTensor> {
-        let view = self;
-        by!(floats view, op::nancumprod, x => ops::nancumprod(x, axis))
-    }
-
-    /// Returns the gradient of `cumsum`: see [`grad::cumsum`](crate::grad::cumsum).
-    ///
-    /// # Errors
-    ///
-    /// - the errors of [`grad::cumsum`](crate::grad::cumsum);
-    /// - `NoOrder`, `NotRepresentable`: an element type does not have the operation.
-    pub fn cumsum_backward<'u>(&self, upstream: impl Into<AnyOperand<'u>>, axis: impl Position) -> Result<AnyTensor> {
-        let (view, upstream) = (self, upstream.into());
-        by!(real_zeros view, upstream, op::cumsum_backward, x, g => ops::cumsum_backward(x, g, axis))
-    }
-
-    /// Returns the gradient of `cumprod`: see [`grad::cumprod`](crate::grad::cumprod).
-    ///
-    /// # Errors
-    ///
-    /// - the errors of [`grad::cumprod`](crate::grad::cumprod);
-    /// - `NoOperation`, `NotRepresentable`: an element type does not have the operation.
-    pub fn cumprod_backward<'u>(&self, upstream: impl Into<AnyOperand<'u>>, axis: impl Position) -> Result<AnyTensor> {
-        let (view, upstream) = (self, upstream.into());
-        by!(float_values view, upstream, op::cumprod_backward, x, g => ops::cumprod_backward(x, g, axis))
-    }
-
-    /// Returns the gradient of `nancumsum`: see [`grad::nancumsum`](crate::grad::nancumsum).
-    ///
-    /// # Errors
-    ///
-    /// - the errors of [`grad::nancumsum`](crate::grad::nancumsum);
-    /// - `NoOperation`, `NotRepresentable`: an element type does not have the operation.
-    pub fn nancumsum_backward<'u>(
-        &self,
-        upstream: impl Into<AnyOperand<'u>>,
-        axis: impl Position,
-    ) -> Result<AnyTensor> {
-        let (view, upstream) = (self, upstream.into());
-        by!(float_values view, upstream, op::nancumsum_backward, x, g => ops::nancumsum_backward(x, g, axis))
-    }
-
-    /// Returns the gradient of `nancumprod`: see [`grad::nancumprod`](crate::grad::nancumprod).
-    ///
-    /// # Errors
-    ///
-    /// - the errors of [`grad::nancumprod`](crate::grad::nancumprod);
-    /// - `NoOperation`, `NotRepresentable`: an element type does not have the operation.
-    pub fn nancumprod_backward<'u>(
-        &self,
-        upstream: impl Into<AnyOperand<'u>>,
-        axis: impl Position,
-    ) -> Result<AnyTensor> {
-        let (view, upstream) = (self, upstream.into());
-        by!(float_values view, upstream, op::nancumprod_backward, x, g => ops::nancumprod_backward(x, g, axis))
-    }
-
-    /// Returns the positions that sort the elements along an axis.
-    ///
-    /// See [`argsort`](crate::argsort()).
-    ///
-    /// # Errors
-    ///
-    /// - the errors of [`argsort`](crate::argsort());
-    /// - `NoOrder`: the elements are complex.
-    pub fn argsort(&self, axis: impl Position) -> Result<AnyTensor> {
-        let view = self;
-        by!(wide view, op::argsort, x => ops::argsort(x, axis))
     }
 }
 

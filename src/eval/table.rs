@@ -129,7 +129,7 @@ fn move_of(op: &'static OpSpec) -> Option<Function> {
 }
 
 /// Lists functions with their names: functions with individual arguments, and the rows of the reductions, of the
-/// elementwise functions, and of the binary operations.
+/// functions along an axis, of the elementwise functions, and of the binary operations.
 macro_rules! listed {
     ($($name:ident |$call:ident| $body:expr;)*) => {
         &[$((stringify!($name), |$call| $body)),*]
@@ -148,6 +148,24 @@ macro_rules! listed {
                 let upstream = call.whole("upstream")?;
                 $(let $given = call.real(stringify!($given))?;)?
                 call.done(call.seen("x")?.$backward(upstream, $($given,)? call.options::<$options>()))
+            };)?
+        )*};
+    };
+    ([] $(
+        $name:ident($($count:ident)?) $parameters:literal $result:tt $route:tt
+        [$($backward:ident($($given:ident)?) $back_route:ident $second:ident)?] $methods:ident $sentence:literal $set:tt;
+    )*) => {
+        static ALONG: &[(&str, Run)] = listed! {$(
+            $name |call| {
+                call.done(call.seen("x")?.$name($(call.count(stringify!($count)),)? call.last_axis()))
+            };
+            $($backward |call| {
+                let upstream = call.whole("upstream")?;
+                call.done(call.seen("x")?.$backward(
+                    upstream,
+                    $(call.count(stringify!($given)),)?
+                    call.last_axis(),
+                ))
             };)?
         )*};
     };
@@ -172,11 +190,12 @@ macro_rules! listed {
 }
 
 crate::__folds! { (listed) }
+crate::__along! { (listed) }
 crate::__functions! { listed }
 crate::__binary! { listed }
 
 static TABLE: &[&[(&str, Run)]] =
-    &[FOLDS, BINARY_GRADIENTS, PAIR_GRADIENTS, FUNCTIONS, BINARY, GRADIENTS_OF_FUNCTIONS, SINGLE];
+    &[FOLDS, ALONG, BINARY_GRADIENTS, PAIR_GRADIENTS, FUNCTIONS, BINARY, GRADIENTS_OF_FUNCTIONS, SINGLE];
 
 static PAIR_GRADIENTS: &[(&str, Run)] = listed! {
     outer_backward |call| one_of_two(call, call.seen("x")?.outer_backward(call.seen("y")?, call.whole("upstream")?));
@@ -212,38 +231,12 @@ static SINGLE: &[(&str, Run)] = listed! {
         let upstream = call.whole("upstream")?;
         call.done(call.seen("x")?.log_softmax_backward(upstream, call.options::<Axes>()))
     };
-    topk |call| call.done(call.seen("x")?.topk(call.count("k"), call.last_axis()));
     topk_index |call| call.done(call.seen("x")?.topk_index(call.count("k"), call.last_axis()).map(|(_, index)| index));
-    topk_backward |call| {
-        let upstream = call.whole("upstream")?;
-        call.done(call.seen("x")?.topk_backward(upstream, call.count("k"), call.last_axis()))
-    };
     diff |call| call.done(call.seen("x")?.diff(call.call().order(), call.last_axis()));
     diff_backward |call| {
         let upstream = call.whole("upstream")?;
         call.done(call.seen("x")?.diff_backward(upstream, call.call().order(), call.last_axis()))
     };
-    cumsum |call| call.done(call.seen("x")?.cumsum(call.position("axis")));
-    cumprod |call| call.done(call.seen("x")?.cumprod(call.position("axis")));
-    nancumsum |call| call.done(call.seen("x")?.nancumsum(call.position("axis")));
-    nancumprod |call| call.done(call.seen("x")?.nancumprod(call.position("axis")));
-    cumsum_backward |call| {
-        let upstream = call.whole("upstream")?;
-        call.done(call.seen("x")?.cumsum_backward(upstream, call.position("axis")))
-    };
-    cumprod_backward |call| {
-        let upstream = call.whole("upstream")?;
-        call.done(call.seen("x")?.cumprod_backward(upstream, call.position("axis")))
-    };
-    nancumsum_backward |call| {
-        let upstream = call.whole("upstream")?;
-        call.done(call.seen("x")?.nancumsum_backward(upstream, call.position("axis")))
-    };
-    nancumprod_backward |call| {
-        let upstream = call.whole("upstream")?;
-        call.done(call.seen("x")?.nancumprod_backward(upstream, call.position("axis")))
-    };
-    argsort |call| call.done(call.seen("x")?.argsort(call.last_axis()));
     unique |call| call.done(call.seen("x")?.unique().map(|(values, _)| values));
     unique_counts |call| call.done(call.seen("x")?.unique().map(|(_, counts)| counts));
     eye |call| {

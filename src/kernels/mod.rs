@@ -53,6 +53,7 @@ pub(crate) mod semiring;
 pub(crate) mod short_lanes;
 pub(crate) mod softmax;
 pub(crate) mod sort;
+pub(crate) mod sort_values;
 pub(crate) mod sparse_dense;
 pub(crate) mod sparse_sparse;
 pub(crate) mod spread;

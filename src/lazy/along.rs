@@ -1,15 +1,19 @@
-//! Differences and scans along an axis as steps.
-
-use ndarray::ArrayD;
+//! Functions along an axis as steps.
 
 use super::Lazy;
 use super::call::{Arg, Call};
 use super::node::{StepImpl, downcast};
 use super::steps::{LazyStored, Steps, family, found, methods, operand, step_impl};
-use crate::element::{Float, Numeric, Ring};
-use crate::ops::{self, OpSpec, op};
+use crate::element::{Element, Float, Numeric, Real, Ring};
+use crate::ops::{self, OpSpec, op, result_of};
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
+
+/// Returns the call of a function along an axis.
+pub(super) fn call_of(op: &'static OpSpec, x: Arg, count: Option<usize>, axis: isize) -> Call {
+    let count = count.map(|count| Arg::Integer(count as i128));
+    Call::of(op, [x].into_iter().chain(count).chain([Arg::Integer(axis as i128)]))
+}
 
 /// Returns the order and the axis of a difference.
 fn order_and_axis(call: &Call) -> (usize, isize) {
@@ -40,8 +44,7 @@ fn diff<X: Steps<Elem: Numeric>>(x: &Lazy<X>, of: Arg, n: usize, axis: isize) ->
         diff => differences::<X::Of<F>>(),
         diff_backward => differences_back::<X::Of<F>>(),
     );
-    let call = Call::of(&op::diff, [of, Arg::Integer(n as i128), Arg::Integer(axis as i128)]);
-    Lazy::step(call, [&x.node], StepImpl { family, ..differences::<X>() })
+    Lazy::step(call_of(&op::diff, of, Some(n), axis), [&x.node], StepImpl { family, ..differences::<X>() })
 }
 
 /// # Steps along an axis
@@ -67,99 +70,79 @@ impl<P: Pattern, T: Numeric> LazyStored<P, T> {
     }
 }
 
-/// Returns the implementation of a scan that arrays of any type have.
-fn scan<X: Steps<Elem: Ring>>() -> StepImpl {
-    step_impl!(X::Of<<X::Elem as Ring>::Sum>, |node, inputs| {
-        let (x, axis) = (&operand::<X>(node, &inputs[0]), node.args().position("axis", 0));
-        let is_sum = node.args().op.is(&op::cumsum);
-        found::<X, _>(if is_sum { ops::cumsum(x, axis) } else { ops::cumprod(x, axis) })
-    })
+/// Defines the steps of the functions along an axis, from their rows.
+macro_rules! along {
+    ([] $(
+        $name:ident($($count:ident)?) $parameters:literal [$bound:ident -> $out:ident] $route:tt
+        [$($backward:ident($($given:ident)?) $back_route:ident $second:ident)?] $methods:ident $sentence:literal $set:tt;
+    )*) => {
+        /// The implementations.
+        mod runs {$(
+            pub(super) mod $name {
+                use super::super::*;
+
+                fn run<T: $bound, X: Steps<Elem = T>>() -> StepImpl {
+                    step_impl!(X::Of<result_of!($out T)>, |node, inputs| {
+                        let (x, call) = (&operand::<X>(node, &inputs[0]), node.args());
+                        found::<X, _>(ops::$name(x, $(call.count(stringify!($count)),)? call.position("axis", -1)))
+                    })
+                }
+
+                $(fn back<T: Float, X: Steps<Elem = T>>() -> StepImpl {
+                    step_impl!(X::Of<T>, |node, inputs| {
+                        let (x, g, call) = (&operand::<X>(node, &inputs[0]), downcast::<X>(&inputs[1]), node.args());
+                        let axis = call.position("axis", -1);
+                        found::<X, _>(ops::$backward(x, g, $(call.count(stringify!($given)),)? axis))
+                    })
+                })?
+
+                /// Returns the implementation with the implementations that gradients use, if there are any.
+                pub(in super::super) fn step_impl<T: $bound, X: Steps<Elem = T>>() -> StepImpl {
+                    let family = None$(.or(
+                        family!(T, [X: Steps] $name => run::<F, X::Of<F>>(), $backward => back::<F, X::Of<F>>())
+                    ))?;
+                    StepImpl { family, ..run::<T, X>() }
+                }
+            }
+        )*}
+
+        /// # Functions along an axis
+        ///
+        /// Each method is documented at the function of the same name.
+        impl<T: Element, X: Steps<Elem = T>> Lazy<X> {
+            methods! {$(
+                concat!("The step [`", stringify!($name), "`](crate::", stringify!($name), "()).") =>
+                $name(x $(, $count: usize)?, axis: isize) [$bound] -> Lazy<X::Of<result_of!($out T)>> {
+                    let call = call_of(&op::$name, Arg::Input(0), None$(.or(Some($count)))?, axis);
+                    Lazy::step(call, [&x.node], runs::$name::step_impl::<T, X>())
+                }
+            )*}
+        }
+
+        /// # Functions of stored entries along an axis
+        ///
+        /// Each method is documented at the function of the same name.
+        ///
+        /// ```
+        /// use lacuna::CooTensor;
+        ///
+        /// let x = CooTensor::new([2, 3], vec![vec![0, 0, 1], vec![0, 1, 2]], vec![-5.0, -2.0, 3.0], 0.0)?;
+        /// let lazy = x.lazy();
+        /// let best = lazy.stored().topk(1, 1);
+        /// assert_eq!(best.collect()?.to_dense()?, ndarray::arr2(&[[-2.0], [3.0]]).into_dyn());
+        /// assert_eq!(best.gradient(&lazy, &best).collect()?.values(), [0.0, -2.0, 3.0]);
+        /// # Ok::<(), lacuna::Error>(())
+        /// ```
+        impl<P: Pattern, T: Element> LazyStored<P, T> {
+            methods! {$(
+                concat!("The step [`", stringify!($name), "`](crate::", stringify!($name), "()).") =>
+                $name(x $(, $count: usize)?, axis: isize) [$bound] -> Lazy<Tensor<P, result_of!($out T)>> {
+                    let call = call_of(&op::$name, Arg::Stored(0), None$(.or(Some($count)))?, axis);
+                    Lazy::step(call, [&x.x.node], runs::$name::step_impl::<T, Tensor<P, T>>())
+                }
+            )*}
+        }
+    };
 }
 
-/// Returns the implementation of a scan that ignores NaN.
-fn nan_scan<X: Steps<Elem: Float>>() -> StepImpl {
-    step_impl!(X::Of<X::Elem>, |node, inputs| {
-        let (x, axis) = (&operand::<X>(node, &inputs[0]), node.args().position("axis", 0));
-        let is_sum = node.args().op.is(&op::nancumsum);
-        found::<X, _>(if is_sum { ops::nancumsum(x, axis) } else { ops::nancumprod(x, axis) })
-    })
-}
-
-/// Returns the implementation of the gradients of [`scan`] and [`nan_scan`].
-fn scan_back<X: Steps<Elem: Float>>() -> StepImpl {
-    step_impl!(X::Of<X::Elem>, |node, inputs| {
-        let (x, g) = (&operand::<X>(node, &inputs[0]), downcast::<X>(&inputs[1]));
-        let axis = node.args().position("axis", 0);
-        found::<X, _>(match node.args().op {
-            op if op.is(&op::cumsum_backward) => ops::cumsum_backward(x, g, axis),
-            op if op.is(&op::cumprod_backward) => ops::cumprod_backward(x, g, axis),
-            op if op.is(&op::nancumsum_backward) => ops::nancumsum_backward(x, g, axis),
-            _ => ops::nancumprod_backward(x, g, axis),
-        })
-    })
-}
-
-/// Returns the step of a scan of an array, or of the stored entries of a tensor.
-#[track_caller]
-fn scanned<X: Steps, Y: Steps>(
-    op: &'static OpSpec,
-    x: &Lazy<X>,
-    (of, axis): (Arg, isize),
-    step_impl: StepImpl,
-) -> Lazy<Y> {
-    let family = family!(
-        X::Elem, [X: Steps]
-        cumsum => scan::<X::Of<F>>(),
-        cumprod => scan::<X::Of<F>>(),
-        nancumsum => nan_scan::<X::Of<F>>(),
-        nancumprod => nan_scan::<X::Of<F>>(),
-        cumsum_backward => scan_back::<X::Of<F>>(),
-        cumprod_backward => scan_back::<X::Of<F>>(),
-        nancumsum_backward => scan_back::<X::Of<F>>(),
-        nancumprod_backward => scan_back::<X::Of<F>>(),
-    );
-    Lazy::step(Call::of(op, [of, Arg::Integer(axis as i128)]), [&x.node], StepImpl { family, ..step_impl })
-}
-
-/// # Scans of stored entries
-///
-/// Each method is documented at the function of the same name.
-impl<P: Pattern, T: Ring> LazyStored<P, T> {
-    methods! {
-        "Returns the step [`cumsum`](crate::cumsum())." => cumsum(x, axis: isize) -> Lazy<Tensor<P, T::Sum>> {
-            scanned(&op::cumsum, &x.x, (Arg::Stored(0), axis), scan::<Tensor<P, T>>())
-        }
-        "Returns the step [`cumprod`](crate::cumprod())." => cumprod(x, axis: isize) -> Lazy<Tensor<P, T::Sum>> {
-            scanned(&op::cumprod, &x.x, (Arg::Stored(0), axis), scan::<Tensor<P, T>>())
-        }
-        "Returns the step [`nancumsum`](crate::nancumsum())." =>
-        nancumsum(x, axis: isize) [Float] -> Lazy<Tensor<P, T>> {
-            scanned(&op::nancumsum, &x.x, (Arg::Stored(0), axis), nan_scan::<Tensor<P, T>>())
-        }
-        "Returns the step [`nancumprod`](crate::nancumprod())." =>
-        nancumprod(x, axis: isize) [Float] -> Lazy<Tensor<P, T>> {
-            scanned(&op::nancumprod, &x.x, (Arg::Stored(0), axis), nan_scan::<Tensor<P, T>>())
-        }
-    }
-}
-
-/// # Scans of arrays
-///
-/// Each method is documented at the function of the same name.
-impl<T: Ring> Lazy<ArrayD<T>> {
-    methods! {
-        "Returns the step [`cumsum`](crate::cumsum())." => cumsum(x, axis: isize) -> Lazy<ArrayD<T::Sum>> {
-            scanned(&op::cumsum, x, (Arg::Input(0), axis), scan::<ArrayD<T>>())
-        }
-        "Returns the step [`cumprod`](crate::cumprod())." => cumprod(x, axis: isize) -> Lazy<ArrayD<T::Sum>> {
-            scanned(&op::cumprod, x, (Arg::Input(0), axis), scan::<ArrayD<T>>())
-        }
-        "Returns the step [`nancumsum`](crate::nancumsum())." => nancumsum(x, axis: isize) [Float] -> Lazy<ArrayD<T>> {
-            scanned(&op::nancumsum, x, (Arg::Input(0), axis), nan_scan::<ArrayD<T>>())
-        }
-        "Returns the step [`nancumprod`](crate::nancumprod())." =>
-        nancumprod(x, axis: isize) [Float] -> Lazy<ArrayD<T>> {
-            scanned(&op::nancumprod, x, (Arg::Input(0), axis), nan_scan::<ArrayD<T>>())
-        }
-    }
-}
+crate::__along! { (along) }

@@ -18,10 +18,10 @@ use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 use crate::tensor::stored::Stored;
 
-/// Defines methods from their signatures, or from the rows of the reductions (`@folds`) and of the binary operations
-/// (`@binary`). The sentence is the first line of the page; the path is that of the function.
+/// Defines methods from their signatures, or from the rows of the reductions (`@folds`), of the functions along an axis
+/// (`@along`) and of the binary operations (`@binary`). The sentence is the first line of the page; the path is that of the function.
 ///
-/// `$wanted` selects reductions: `tensors` for the methods that arrays do not get, because `ndarray` has methods with
+/// `$wanted` selects rows: `tensors` for the methods that arrays do not get, because `ndarray` has methods with
 /// these names, and `everywhere` for the others.
 macro_rules! methods {
     ([$public:vis fn] $(
@@ -47,16 +47,28 @@ macro_rules! methods {
     )*) => {
         $(methods!(@fold $wanted $methods $public $elem, $Reduced<$Own>, $name $options $result $about);)*
     };
-    (@fold everywhere tensors $($row:tt)*) => {};
-    (@fold tensors everywhere $($row:tt)*) => {};
+    ([@along $public:tt $elem:ty, $Reduced:ident<$Own:ident>, $wanted:ident] $(
+        $name:ident $count:tt $parameters:literal $result:tt $route:tt $gradient:tt $methods:ident
+        $about:literal $set:tt;
+    )*) => {
+        $(methods!(@along $wanted $methods $public $elem, $Reduced<$Own>, $name $count $result $about);)*
+    };
+    (@along $wanted:ident $methods:ident
+     $public:tt $elem:ty, $Reduced:ident<$Own:ident>, $name:ident ($($count:ident)?)
+     [$bound:ident -> $out:ident] $about:literal) => {
+        methods!(@if $wanted $methods @row $public $about
+            reduce::$name [] ($($count: usize,)? axis: impl Position)
+                -> $Reduced<$Own, result_of!($out $elem)> [where $elem: $bound]);
+    };
+    (@if everywhere tensors $($row:tt)*) => {};
+    (@if tensors everywhere $($row:tt)*) => {};
+    (@if $wanted:ident $methods:ident $($row:tt)*) => { methods! { $($row)* } };
     (@fold $wanted:ident $methods:ident
      $public:tt $elem:ty, $Reduced:ident<$Own:ident>, $name:ident ($options:ident $(, $q:ident)?)
      [$bound:ident -> $out:ident] $about:literal) => {
-        methods! {
-            @row $public $about
+        methods!(@if $wanted $methods @row $public $about
             reduce::$name [] ($($q: f64,)? options: impl Into<$options>)
-                -> $Reduced<$Own, result_of!($out $elem)> [where $elem: $bound]
-        }
+                -> $Reduced<$Own, result_of!($out $elem)> [where $elem: $bound]);
     };
     (@binary $public:tt $elem:ty; $(
         $name:ident: $op:ident, $bound:ident -> $out:ident [$($gradient:tt)*] $about:literal $(command $command:tt)?;
@@ -78,12 +90,11 @@ macro_rules! operations {
             $public
             "Returns the differences of neighbours along an axis"
             binary::diff [] (n: usize, axis: impl Position) -> $Reduced<$Own, $elem> [where $elem: Numeric];
-            "Returns the product of the elements up to each position of an axis"
-            reduce::cumprod [] (axis: impl Position) -> $Reduced<$Own, <$elem as Ring>::Sum> [where $elem: Ring];
         }
     };
     ([$($public:tt)*], $elem:ty, $Reduced:ident<$Own:ident>, $Tests:ty) => {
         crate::__folds! { (methods) @folds [$($public)*] $elem, $Reduced<$Own>, everywhere }
+        crate::__along! { (methods) @along [$($public)*] $elem, $Reduced<$Own>, everywhere }
 
         methods! {
             [$($public)*]
@@ -91,8 +102,6 @@ macro_rules! operations {
             "Returns the median and its position"
             reduce::nanmedian_index [] (options: impl Into<Nanmedian>)
                 -> ($Reduced<$Own, <$elem as Real>::Median>, $Reduced<$Own, u64>) [where $elem: Real];
-            "Returns the largest elements along an axis"
-            reduce::topk [] (k: usize, axis: impl Position) -> $Reduced<$Own, $elem> [where $elem: Real];
             #[allow(clippy::type_complexity)] // a pair of results of ordinary types
             "Returns the largest elements along an axis with their positions"
             reduce::topk_index [] (k: usize, axis: impl Position)
@@ -103,14 +112,6 @@ macro_rules! operations {
             binary::allclose [<Y>] (other: Y, tolerance: impl Into<Tolerance>) -> bool [where
                 $elem: Magnitude,
                 Y: Partner<Self, Elem = $elem, Zipped<bool>: Operand<Elem = bool>>];
-            "Returns the positions along an axis, in increasing order of the elements"
-            reduce::argsort [] (axis: impl Position) -> $Reduced<$Own, u64> [where $elem: Real];
-            "Returns the sum of the elements up to each position of an axis"
-            reduce::cumsum [] (axis: impl Position) -> $Reduced<$Own, <$elem as Ring>::Sum> [where $elem: Ring];
-            "Returns the sum of the elements up to each position of an axis, ignoring NaN"
-            reduce::nancumsum [] (axis: impl Position) -> $Reduced<$Own, $elem> [where $elem: Float];
-            "Returns the product of the elements up to each position of an axis, ignoring NaN"
-            reduce::nancumprod [] (axis: impl Position) -> $Reduced<$Own, $elem> [where $elem: Float];
             "Returns the softmax over the given axes"
             product::softmax [] (options: impl Into<Axes>) -> $Reduced<$Own, $elem> [where $elem: Float];
             "Returns the logarithm of the softmax over the given axes"
@@ -168,6 +169,7 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
     operations!([pub fn], T, Tensor<P>, Tensor<P, bool>);
     operations!(@tensors [pub fn], T, Tensor<P>);
     crate::__folds! { (methods) @folds [pub fn] T, Tensor<P>, tensors }
+    crate::__along! { (methods) @along [pub fn] T, Tensor<P>, tensors }
 }
 
 /// # Operations
@@ -177,6 +179,7 @@ impl<P: Pattern, T: Element> Stored<'_, P, T> {
     operations!([pub fn], T, Tensor<P>, Tensor<P, bool>);
     operations!(@tensors [pub fn], T, Tensor<P>);
     crate::__folds! { (methods) @folds [pub fn] T, Tensor<P>, tensors }
+    crate::__along! { (methods) @along [pub fn] T, Tensor<P>, tensors }
 }
 
 /// The operations as methods of `ndarray` arrays and views.

@@ -1,6 +1,7 @@
 //! The table of operations, with one row per operation. Every interface that refers to operations by name reads this
 //! table. The modules hold the rows of families, from which the interfaces also define their methods.
 
+mod along;
 mod binary;
 mod command;
 pub(crate) mod folds;
@@ -384,6 +385,7 @@ macro_rules! operations {
         #[allow(non_upper_case_globals)]
         pub(crate) mod op {
             use super::CommandKind::*;
+            pub(crate) use super::along::op::*;
             pub(crate) use super::binary::op::*;
             pub(crate) use super::folds::op::*;
             pub(crate) use super::functions::op::*;
@@ -398,7 +400,7 @@ macro_rules! operations {
 }
 
 /// All rows.
-static TABLE: &[&[&OpSpec]] = &[folds::ROWS, SINGLE, functions::ROWS, binary::ROWS];
+static TABLE: &[&[&OpSpec]] = &[folds::ROWS, SINGLE, along::ROWS, functions::ROWS, binary::ROWS];
 
 operations! {
     // The position of a median. The rows of the other reductions are in `table/folds.rs`.
@@ -476,22 +478,8 @@ operations! {
     with_entries "x indices values" Whole;
     diag "x offset?" Whole [stores];
     block "rows" Whole;
-    // Order and softmax.
-    topk "x k axis?" Along
-        [stores command(Topk, "Largest elements along an axis", "tests/data/karate.mtx --k 2 --axis 1")];
+    // Order and softmax. The other functions along an axis are in `table/along.rs`.
     topk_index "x k axis?" Along [stores];
-    topk_backward "x upstream k axis?" Whole;
-    argsort "x axis?" Along [stores];
-    cumsum "x axis" Along
-        [command(Scan, "Sums of the elements up to each position",
-            "tests/data/mauna_loa_co2.mtx --axis 1 --stored-only")];
-    cumsum_backward "x upstream axis" Along [linear];
-    cumprod "x axis" Along;
-    cumprod_backward "x upstream axis" Along;
-    nancumsum "x axis" Along;
-    nancumsum_backward "x upstream axis" Along;
-    nancumprod "x axis" Along;
-    nancumprod_backward "x upstream axis" Along;
     unique "x" Whole;
     unique_counts "x" Whole;
     nonzero "x" Whole;

@@ -279,9 +279,11 @@ pub fn of_tensors<P: Pattern>() -> Vec<Step<Tensor<P, f64>>> {
             Ok(lacuna::nanmedian_index(&x.stored(), w.kept())?.0);
         either diff: x.diff(w.number % 3, w.axis), lacuna::diff(x, w.number % 3, w.axis);
         stored diff(1, w.axis); stored cumsum(w.axis); stored cumprod(w.axis); stored nancumsum(w.axis);
-        stored nancumprod(w.axis);
+        stored nancumprod(w.axis); plain sort(w.axis); stored sort(w.axis);
         either stored_cumsum_backward: x.stored().cumsum(w.axis).gradient(x, y),
             lacuna::grad::cumsum(&x.stored(), y, w.axis);
+        either stored_sort_backward: x.stored().sort(w.axis).gradient(x, y),
+            lacuna::grad::sort(&x.stored(), y, w.axis);
         either stored_nancumprod_backward: x.stored().nancumprod(w.axis).gradient(x, y),
             lacuna::grad::nancumprod(&x.stored(), y, w.axis);
         storedcast argsort(w.axis); stored abs(); stored exp(); stored recip(); stored neg(); stored powi(2);

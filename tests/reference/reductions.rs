@@ -730,6 +730,27 @@ pub fn sorted<T: RealScalar>(group: &Group<T>) -> Vec<(u64, T)> {
     ranked
 }
 
+/// A tensor with each line sorted, the elements that are not stored too. An entry stays one, at its rank.
+pub fn sorted_lines<T: RealScalar>(x: &Sparse<T>, axis: usize) -> Sparse<T> {
+    let (dense, mut lines) = (x.to_dense(), BTreeMap::<Vec<usize>, Vec<(u64, T)>>::new());
+    for at in dense.coords() {
+        let mut line = at.clone();
+        let place = std::mem::replace(&mut line[axis], 0);
+        lines.entry(line).or_default().push((place as u64, dense.get(&at)));
+    }
+    let mut entries = BTreeMap::new();
+    for (mut line, group) in lines {
+        for (rank, (place, value)) in sorted(&group).into_iter().enumerate() {
+            line[axis] = place as usize;
+            if x.entries.contains_key(&line) {
+                line[axis] = rank;
+                entries.insert(line.clone(), value);
+            }
+        }
+    }
+    Sparse::new(&x.shape, entries, x.fill)
+}
+
 /// A list for each group along an axis, laid out along it; `None` in the place of what a list lacks.
 pub fn lists<T: Scalar, U: Copy>(
     x: &Dense<T>,

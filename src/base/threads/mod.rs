@@ -308,7 +308,7 @@ fn of_each<S, A: Send, U: Send>(
     shared(items.into_vec(), scratch, f).into()
 }
 
-/// Sorts by `compare`. No two items may be equal, so the order is unique.
+/// Sorts by `compare`. Equal items must be identical, or the caller does not depend on their order.
 pub(crate) fn sort<T: Send>(items: &mut [T], compare: impl Fn(&T, &T) -> Ordering + Sync) {
     if are_few(items.len()) { items.sort_unstable_by(compare) } else { pool::sort(items, compare) }
 }

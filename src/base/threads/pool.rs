@@ -63,7 +63,7 @@ pub(super) fn at_once(there: &mut (dyn FnMut() + Send), here: &mut dyn FnMut()) 
     within(None, both);
 }
 
-/// Sorts by `compare`. No two items may be equal, so the order is unique.
+/// Sorts by `compare`, with equal items in any order.
 #[cfg(feature = "rayon")]
 pub(super) fn sort<T: Send>(items: &mut [T], compare: impl Fn(&T, &T) -> Ordering + Sync) {
     use rayon::prelude::*;

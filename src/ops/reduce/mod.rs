@@ -21,6 +21,7 @@ mod prod;
 mod quantile;
 pub(crate) mod ranked;
 mod scan;
+mod sort;
 pub(crate) mod sparse;
 #[cfg(feature = "lazy")]
 mod streamed;
@@ -41,13 +42,15 @@ pub use position::{argmax, argmin, nanargmax, nanargmin};
 pub use prod::{nanprod, prod};
 pub use quantile::{Quantile, QuantileMethod, median, nanquantile, quantile};
 pub use scan::{cumprod, cumsum, nancumprod, nancumsum};
+pub use sort::sort;
 pub use sum::{mean, nanmean, nansum, sum};
 pub use topk::{argsort, topk, topk_index};
 pub use unique::unique;
 pub use var::{Var, nanstd, nanvar, std, var};
 // Inside the crate, a gradient is called `NAME_backward`.
 pub(crate) use {
-    any::*, extreme::*, logsumexp::*, nanmedian::*, norm::*, prod::*, quantile::*, scan::*, sum::*, topk::*, var::*,
+    any::*, extreme::*, logsumexp::*, nanmedian::*, norm::*, prod::*, quantile::*, scan::*, sort::*, sum::*, topk::*,
+    var::*,
 };
 
 /// The gradients, by the names of their functions.
@@ -67,6 +70,7 @@ pub(super) mod grad {
         cumprod_backward as cumprod, cumsum_backward as cumsum, nancumprod_backward as nancumprod,
         nancumsum_backward as nancumsum,
     };
+    pub use super::sort::sort_backward as sort;
     pub use super::sum::{
         mean_backward as mean, nanmean_backward as nanmean, nansum_backward as nansum, sum_backward as sum,
     };

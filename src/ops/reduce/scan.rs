@@ -2,6 +2,7 @@
 
 use std::any::Any;
 use std::ops::Range;
+use std::sync::Arc;
 
 use ndarray::ArrayD;
 
@@ -15,23 +16,29 @@ use crate::base::shape::{Shape, unravel};
 use crate::base::threads;
 use crate::convert::{check_result, dense_array, dense_bytes};
 use crate::element::{Element, Float, Ring};
+use crate::kernels::gather::Plain;
 use crate::kernels::group::Groups;
 use crate::kernels::op::{FailedGroup, GroupError, Outcomes};
 use crate::kernels::scan;
 use crate::ops::op;
-use crate::ops::operand::{Operand, SparseOperand, all_elements};
+use crate::ops::operand::{Operand, all_elements};
 use crate::pattern::AnyPattern;
 use crate::plan::group::ReductionPlan;
 use crate::plan::reduction::Reduction;
 use crate::tensor::Tensor;
+use crate::tensor::erased::{Erased, SparseRef};
 #[allow(unused_imports)] // for the pages
 use crate::tensor::stored::Stored;
 
-/// The name and the axis of a scan.
+/// The reason that a scan rejects a whole tensor.
+const SEVERAL_RESULTS: &str = "the results between two entries differ from the fill; x.stored() skips unstored \
+                               positions, and the dense form counts them";
+
+/// The name and the axis of an operation that returns a result per element of a lane.
 #[derive(Clone, Copy)]
-struct ScanAxis {
+pub(super) struct ScanAxis {
     name: &'static str,
-    axis: usize,
+    pub(super) axis: usize,
 }
 
 impl ScanAxis {
@@ -39,18 +46,19 @@ impl ScanAxis {
         Ok(ScanAxis { name, axis: normalize_axis(axis.to_i128(), lengths.len())? })
     }
 
-    /// Rejects a whole tensor, whose unstored positions would have several results.
-    fn check<T: Element>(self, x: &SparseOperand<'_, T>) -> Result<()> {
-        if !x.counts_unstored {
-            return Ok(());
-        }
-        let why = "the results between two entries differ from the fill; x.stored() skips unstored positions, and the \
-                   dense form counts them";
-        Err(Error::Argument { operation: self.name, why: why.into() })
+    /// Returns the error of a whole tensor.
+    fn no_whole(self, why: &str) -> Error {
+        Error::Argument { operation: self.name, why: why.into() }
+    }
+
+    /// Returns the entries of each lane.
+    pub(super) fn groups(self, pattern: &AnyPattern) -> Result<Arc<Groups>> {
+        let reduction = Reduction::new(pattern.shape(), &Axes::from(self.axis))?;
+        Ok(ReductionPlan::new(pattern, &reduction)?.groups)
     }
 
     /// Returns the error of an element without a result.
-    fn rejection(self, failed: FailedGroup, coords: impl FnOnce(usize) -> Option<Vec<usize>>) -> Error {
+    pub(super) fn rejection(self, failed: FailedGroup, coords: impl FnOnce(usize) -> Option<Vec<usize>>) -> Error {
         let ScanAxis { name: operation, .. } = self;
         match failed.fault {
             GroupError::Overflow(dtype) => Error::Overflow { operation, coords: coords(failed.group), dtype },
@@ -68,9 +76,8 @@ impl ScanAxis {
         items: &[I],
         lane: &(impl Fn(&[I], &mut [U]) -> Outcomes<()> + Sync),
     ) -> Result<Vec<U>> {
-        let reduction = Reduction::new(pattern.shape(), &Axes::from(self.axis))?;
-        let ReductionPlan { groups, .. } = ReductionPlan::new(pattern, &reduction)?;
-        let found = in_lanes(items, &groups, lane);
+        let groups = self.groups(pattern)?;
+        let found = in_lanes(items, &groups, &|_, items: &[I], found: &mut [U]| lane(items, found));
         let found = found.map_err(|failed| self.rejection(failed, |at| pattern.coords_of(at)))?;
         Ok(groups.in_stored_order(found)?)
     }
@@ -94,26 +101,27 @@ impl ScanAxis {
             Some(coords)
         };
         let groups = Groups::of_offsets(starts.into())?;
-        let found = in_lanes(items, &groups, lane).map_err(|failed| self.rejection(failed, coords))?;
+        let found = in_lanes(items, &groups, &|_, items: &[I], found: &mut [U]| lane(items, found));
+        let found = found.map_err(|failed| self.rejection(failed, coords))?;
         from_lanes(found, shape, self.axis)
     }
 }
 
-/// Applies `lane` to the items of each group, and returns the results group by group. A failure has the index of an
-/// item.
-fn in_lanes<I: Copy + Sync, U: Element>(
+/// Applies `lane` to the number and the items of each group, and returns the results group by group. A failure has the
+/// index of an item.
+pub(super) fn in_lanes<I: Copy + Sync, U: Plain>(
     items: &[I],
     groups: &Groups,
-    lane: &(impl Fn(&[I], &mut [U]) -> Outcomes<()> + Sync),
+    lane: &(impl Fn(usize, &[I], &mut [U]) -> Outcomes<()> + Sync),
 ) -> Outcomes<Vec<U>> {
     let of_part = |part: Range<usize>| {
         let starts = groups.starts();
-        let mut found = alloc::copies(U::ZERO, starts[part.end] - starts[part.start])?;
+        let mut found = alloc::zeros(starts[part.end] - starts[part.start])?;
         let (mut slots, mut scratch) = (&mut found[..], Vec::new());
         for group in part {
             let (own, others) = slots.split_at_mut(groups.size(group));
             let items = groups.values(group, items, &mut scratch)?;
-            lane(items, own).map_err(|failed| failed.fault.of(groups.entry(group, failed.group)))?;
+            lane(group, items, own).map_err(|failed| failed.fault.of(groups.entry(group, failed.group)))?;
             slots = others;
         }
         Ok(found)
@@ -130,10 +138,24 @@ fn forward<X: Operand, U: Element>(
     axis: impl Position,
     lane: impl Fn(&[X::Elem], &mut [U]) -> Outcomes<()> + Sync,
 ) -> Result<X::Reduced<U>> {
+    forward_or(x, name, axis, lane, |scan, _| Err(scan.no_whole(SEVERAL_RESULTS)))
+}
+
+/// Computes a result per element of the stored entries of a view, or of an array. `whole` computes the result of a whole
+/// tensor.
+pub(super) fn forward_or<X: Operand, U: Element>(
+    x: &X,
+    name: &'static str,
+    axis: impl Position,
+    lane: impl Fn(&[X::Elem], &mut [U]) -> Outcomes<()> + Sync,
+    whole: impl FnOnce(ScanAxis, SparseRef<'_, X::Elem>) -> Result<Erased<U>>,
+) -> Result<X::Reduced<U>> {
     let scan = ScanAxis::new(name, x.lengths(), axis)?;
     x.by_kind(
         |x| {
-            scan.check(x)?;
+            if x.counts_unstored {
+                return whole(scan, x.sparse());
+            }
             let x = x.sparse();
             let values = scan.of_entries(x.pattern(), x.values(), &lane)?;
             Ok(Tensor::from_valid(x.pattern().clone(), values, same_number(x.fill())))
@@ -160,12 +182,27 @@ fn backward<X: Operand, U: Operand<Elem: Float>>(
     axis: impl Position,
     lane: impl Fn(&[(X::Elem, U::Elem)], &mut [U::Elem]) -> Outcomes<()> + Sync,
 ) -> Result<X::Reduced<U::Elem>> {
+    backward_or(x, upstream, name, axis, lane, SEVERAL_RESULTS)
+}
+
+/// Computes the gradient of the stored entries of a view, or of an array. `no_whole` is the reason that a whole tensor
+/// does not have a gradient.
+pub(super) fn backward_or<X: Operand, U: Operand<Elem: Float>>(
+    x: &X,
+    upstream: &U,
+    name: &'static str,
+    axis: impl Position,
+    lane: impl Fn(&[(X::Elem, U::Elem)], &mut [U::Elem]) -> Outcomes<()> + Sync,
+    no_whole: &str,
+) -> Result<X::Reduced<U::Elem>> {
     let scan = ScanAxis::new(name, x.lengths(), axis)?;
     check_upstream(upstream, &Shape::from(x.lengths()))?;
     let upstream = &upstream.erased();
     x.by_kind(
         |x| {
-            scan.check(x)?;
+            if x.counts_unstored {
+                return Err(scan.no_whole(no_whole));
+            }
             let x = x.sparse();
             let items = pairs(x.values(), &upstream.at_entries(x.pattern())?)?;
             let gradients = scan.of_entries(x.pattern(), &items, &lane)?;

@@ -200,7 +200,6 @@ pub fn topk_index<X: Operand<Elem: Real>>(
 ///
 /// Definition: [`numpy.argsort`](https://numpy.org/doc/stable/reference/generated/numpy.argsort.html), stable.
 #[doc(alias = "numpy.argsort")]
-#[doc(alias = "sort")]
 #[doc(alias = "order")]
 pub fn argsort<X: Operand<Elem: Real>>(x: &X, axis: impl Position) -> Result<X::Reduced<u64>> {
     let ranking = Ranking::new(op::argsort.name, x.lengths(), (axis, None), true)?;

@@ -5,6 +5,7 @@ use crate::base::error::{Error, Result};
 use crate::base::threads;
 use crate::element::{Element, Real};
 use crate::kernels::ranked::nan_last;
+use crate::kernels::sort_values::numbers_first;
 use crate::ops::op;
 use crate::ops::operand::Operand;
 
@@ -60,7 +61,7 @@ pub fn unique<X: Operand<Elem: Real>>(x: &X) -> Result<(Vec<X::Elem>, Vec<u64>)>
     let unstored = size.map_err(|_| Error::Uncountable { operation: op::unique.name })? - values.len() as u64;
     let mut sorted = threads::map(&values, 500, X::Elem::as_implicit)?;
     // Values that are equal in this order are bitwise identical.
-    threads::sort(&mut sorted, |a, b| nan_last(*a, *b));
+    numbers_first(&mut sorted);
     let place =
         if unstored > 0 { sorted.partition_point(|value| nan_last(*value, fill).is_lt()) } else { sorted.len() };
     let (mut distinct, mut counts) = (Vec::new(), Vec::new());
