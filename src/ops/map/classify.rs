@@ -292,9 +292,9 @@ pub fn isneginf_into<X: Operand<Elem: Real>>(x: &X, out: &mut impl Answers<X>) -
     out.take_answers(x, &Test(Real::isneginf))
 }
 
-/// Returns whether each element has a negative sign, also a zero.
+/// Returns whether each element is negative or −0.0.
 ///
-/// *y*<sub>i</sub> = (*x*<sub>i</sub> < 0), or true for −0.0
+/// *y*<sub>i</sub> = (*x*<sub>i</sub> < 0), or `true` for `-0.0`
 ///
 /// Unsigned integers and `bool` yield `false`. Complex elements do not have a sign, and do not compile.
 ///

@@ -452,7 +452,7 @@ pub fn exp_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
     chain_rule(x, &math::exp, upstream)
 }
 
-/// Returns the 2 to the power of each element.
+/// Returns 2 to the power of each element.
 ///
 /// *y*<sub>i</sub> = 2<sup>*x*<sub>i</sub></sup>
 ///

@@ -102,10 +102,10 @@ impl Differentiable for Minimum {
 
 /// Returns the gradients of [`minimum`](crate::minimum()).
 ///
-/// The smaller element receives the upstream gradient. If both elements are equal, each receives half of the upstream
-/// gradient.
+/// The smaller element receives the upstream gradient. If both elements are equal, each element receives half of the
+/// upstream gradient.
 ///
-/// *dx* = *dz* if *x* < *y*, *dz* / 2 if *x* = *y*, otherwise 0; *dy* likewise
+/// *dx* = *dz* if *x* < *y*, *dz* / 2 if *x* = *y*, otherwise 0; *dy* follows the same rule with *x* and *y* exchanged
 ///
 /// # Shapes
 #[doc = page!(gradient_shapes)]
@@ -235,10 +235,10 @@ impl Differentiable for Maximum {
 
 /// Returns the gradients of [`maximum`](crate::maximum()).
 ///
-/// The larger element receives the upstream gradient. If both elements are equal, each receives half of the upstream
-/// gradient.
+/// The larger element receives the upstream gradient. If both elements are equal, each element receives half of the
+/// upstream gradient.
 ///
-/// *dx* = *dz* if *x* > *y*, *dz* / 2 if *x* = *y*, otherwise 0; *dy* likewise
+/// *dx* = *dz* if *x* > *y*, *dz* / 2 if *x* = *y*, otherwise 0; *dy* follows the same rule with *x* and *y* exchanged
 ///
 /// # Shapes
 #[doc = page!(gradient_shapes)]
