@@ -52,7 +52,7 @@ use crate::plan::take::{TakeResult, pointwise};
 /// - `PositionOutOfRange`: an index is outside `-n..n` for an axis of length `n`, and the list does not wrap or clip.
 ///   The error reports the first such index of the first such axis;
 /// - `TakeFromEmpty`: the lists are not empty, and an axis has length 0;
-/// - `AxisTooLong`: the length of an axis of the lists does not fit in the index type of `x`;
+/// - `AxisTooLong`: an axis of the lists is too long for the index type of `x`;
 /// - `TooLarge`: the result needs more than the larger of 1 GiB and 16 times the bytes of the inputs. This happens only
 ///   if a list is a range or a broadcast view, or has very many rows of length zero.
 ///
