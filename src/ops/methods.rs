@@ -142,7 +142,7 @@ macro_rules! operations {
             "Returns the product of matrices"
             product::matmul [<Y: Operand<Elem = $elem>>] (other: &Y) -> <Self as Operand>::Product<Y>
                 [where $elem: Ring];
-            "Returns the product of matrices at the entries of a mask, or over a semiring"
+            "Returns the product of matrices with a mask, or over a semiring"
             product::matmul_with [<'m, Y: Operand<Elem = $elem>, S: Semiring<$elem>>] (
                 other: &Y,
                 options: impl Into<Matmul<'m, S>>

@@ -276,8 +276,8 @@ where
 
 /// Returns the gradients of [`where_`](crate::where_()): *dz* for the selected choice.
 ///
-/// *da* = *dz* if the condition holds, otherwise 0; *db* = 0 if the condition holds, otherwise *dz*. *da* is the
-/// gradient of `yes`, and *db* is the gradient of `no`.
+/// *da* = *dz* if the condition holds, otherwise 0; *db* = 0 if the condition holds, otherwise *dz*. Here, *da* is the
+/// gradient of `yes`, *db* is the gradient of `no`, and *dz* is `upstream`.
 ///
 /// # Shapes
 ///

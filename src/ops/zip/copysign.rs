@@ -45,7 +45,7 @@ impl<T: Float> Zip<T, T> for Copysign {
 #[doc = page!(implicit)]
 /// # NaN
 ///
-/// NaN in *x* yields NaN. NaN in *y* counts as positive for any sign bit, because lacuna treats all NaNs as equal.
+/// NaN in *x* yields NaN. NaN in *y* counts as positive for any sign bit, because lacuna does not distinguish NaNs.
 /// numpy and PyTorch read the sign bit of a NaN.
 ///
 /// # Gradient

@@ -90,7 +90,7 @@ choices! {
         |number| arr0(number).into_dyn().into(), dense;
 }
 
-/// Returns the element of `yes` if the condition holds, otherwise the element of `no`.
+/// Returns the elements of `yes` or of `no`, selected by a condition.
 ///
 /// *z*<sub>k</sub> = *a*<sub>k</sub> if *c*<sub>k</sub>, otherwise *b*<sub>k</sub>, at each position *k* of the result
 /// *z*, for the `condition` *c* and the choices `yes` (*a*) and `no` (*b*)
