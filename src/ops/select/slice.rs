@@ -15,8 +15,8 @@ use crate::tensor::Tensor;
 
 /// Returns a slice along each axis: a range with a step, or one position.
 ///
-/// The slices are the slices of `ndarray`. Write the slices with the macro [`s!`](ndarray::s) of `ndarray`. If the rank
-/// is dynamic, pass a list of [`SliceInfoElem`](ndarray::SliceInfoElem):
+/// Write the slices with the macro [`s!`](ndarray::s) of `ndarray`. If the rank is dynamic, pass a list of
+/// [`SliceInfoElem`](ndarray::SliceInfoElem):
 ///
 /// | in `s![…]` | result |
 /// | --- | --- |
@@ -27,7 +27,7 @@ use crate::tensor::Tensor;
 /// | `NewAxis` | a new axis of length 1, which is not an axis of `x` |
 ///
 /// A negative number counts from the end. For a range `a..b` with a step *s* > 0, *y*<sub>k</sub> = *x*<sub>a + s
-/// k</sub>. For *s* < 0, *y*<sub>k</sub> = *x*<sub>b - 1 + s k</sub>.
+/// k</sub> for each position *k* of the axis in the result. For *s* < 0, *y*<sub>k</sub> = *x*<sub>b − 1 + s k</sub>.
 ///
 /// # Shapes
 ///

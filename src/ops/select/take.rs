@@ -26,7 +26,7 @@ use crate::plan::take::{ALONG_BYTES, FLATTENED_BYTES, TakeResult, along, flatten
 ///
 /// # Shapes
 ///
-/// `x` has any shape, and is read as the list of all its positions. The size of `x` is never computed, and may exceed
+/// `x` has any shape, and is read as the list of all its positions. The number of positions of a sparse `x` may exceed
 /// every integer type. The result has the shape of `positions`, which may have any rank. The result has the format, the
 /// index type and the element type of `x`. For an array, the result is an array.
 ///

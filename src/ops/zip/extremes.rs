@@ -47,9 +47,9 @@ impl<T: Real> Zip<T, T> for Minimum {
 #[doc = page!(shapes)]
 /// # Implicit values
 #[doc = page!(union)]
-/// If the fill of an operand is NaN or the smallest integer of the type, all results with that fill are the same:
-/// entries of only the other operand are not stored. For [stored views](crate::Stored), an entry of only one operand is
-/// copied unchanged, and the result has the common fill.
+/// If the fill of an operand is NaN, the smallest integer of the type or `false`, all results with that fill are the
+/// same. In this case, entries of only the other operand are not stored. For [stored views](crate::Stored), an entry of
+/// only one operand is copied unchanged, and the result has the common fill.
 #[doc = page!(implicit)]
 /// # NaN
 ///
@@ -180,9 +180,9 @@ impl<T: Real> Zip<T, T> for Maximum {
 #[doc = page!(shapes)]
 /// # Implicit values
 #[doc = page!(union)]
-/// If the fill of an operand is NaN or the largest integer of the type, all results with that fill are the same:
-/// entries of only the other operand are not stored. For [stored views](crate::Stored), an entry of only one operand is
-/// copied unchanged, and the result has the common fill.
+/// If the fill of an operand is NaN, the largest integer of the type or `true`, all results with that fill are the
+/// same. In this case, entries of only the other operand are not stored. For [stored views](crate::Stored), an entry of
+/// only one operand is copied unchanged, and the result has the common fill.
 #[doc = page!(implicit)]
 /// # NaN
 ///

@@ -119,7 +119,8 @@ impl Differentiable for Logaddexp {
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 ///
-/// Source: the rule of calculus; [`torch.logaddexp`](https://docs.pytorch.org/docs/stable/generated/torch.logaddexp.html).
+/// Source: the rule of calculus;
+/// [`torch.logaddexp`](https://docs.pytorch.org/docs/stable/generated/torch.logaddexp.html).
 pub fn logaddexp_backward<X, Y, U>(x: &X, y: &Y, upstream: &U) -> Result<Gradients<X, Y, U::Elem>>
 where
     X: Operand<Elem = U::Elem>,

@@ -37,8 +37,8 @@ impl<T: Float> Zip<T, T> for Hypot {
 #[doc = page!(shapes)]
 /// # Implicit values
 #[doc = page!(union)]
-/// If the fill of an operand is infinite, all results with that fill are infinite: entries of only the other operand are
-/// not stored. For [stored views](crate::Stored), the result has the common entries and the common fill.
+/// If the fill of an operand is infinite, all results with that fill are infinite, so entries of only the other operand
+/// are not stored. For [stored views](crate::Stored), the result has the common entries and the common fill.
 #[doc = page!(implicit)]
 /// # NaN
 ///

@@ -273,7 +273,8 @@ impl<T: Numeric> Zip<T, T> for Div {
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 ///
-/// Definition: [`numpy.divide`](https://numpy.org/doc/stable/reference/generated/numpy.divide.html).
+/// Definition: [`numpy.divide`](https://numpy.org/doc/stable/reference/generated/numpy.divide.html), except that
+/// quotients of integers are integers.
 #[doc(alias = "divide")]
 #[doc(alias = "true_divide")]
 #[doc(alias = "numpy.divide")]

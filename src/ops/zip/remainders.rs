@@ -70,7 +70,8 @@ impl<T: Remainder> Zip<T, T> for Rem {
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 ///
-/// Definition: [`numpy.fmod`](https://numpy.org/doc/stable/reference/generated/numpy.fmod.html).
+/// Definition: [`numpy.fmod`](https://numpy.org/doc/stable/reference/generated/numpy.fmod.html), except that an integer
+/// divided by zero is an error.
 #[doc(alias = "modulo")]
 #[doc(alias = "numpy.fmod")]
 #[doc(alias = "torch.fmod")]
