@@ -203,11 +203,11 @@ pub enum IsinKind {
 ///
 /// # Errors
 ///
-/// - `TooLarge`: `x` is a broadcast array, and the result needs more than the larger of 1 GiB and 16 times the bytes of
-///   the array before broadcasting;
-/// - `IsinKind`: [`IsinKind::Table`] is selected, but the elements are neither integers nor `bool`, or the table needs
-///   more than the larger of 1 GiB and 16 times the bytes of the elements and test values. [`IsinKind::Auto`], the
-///   default, never returns this error;
+/// - `TooLarge`: the result for a broadcast array `x` exceeds both 1 GiB and 16 times the bytes of the array before
+///   broadcasting;
+/// - `IsinKind`: [`IsinKind::Table`] is selected, and the elements are neither integers nor `bool`. This error also
+///   occurs if the table exceeds both 1 GiB and 16 times the bytes of the elements and test values. [`IsinKind::Auto`],
+///   the default, never leads to this error;
 /// - `OutOfMemory`: an allocation fails.
 ///
 /// # Complexity
@@ -265,8 +265,8 @@ pub fn isin<'a, X: Operand>(x: &X, members: impl Into<Isin<'a, X::Elem>>) -> Res
 ///
 /// # Shapes
 ///
-/// `out` is a `bool` tensor of the format and index type of `x`, or a `bool` array or mutable view of the dimension
-/// type of `x`. `out` has exactly the shape of `x`. [`Answers`] lists the types.
+/// For a sparse `x`, `out` is a `bool` tensor of the format and index type of `x`. For an array, `out` is a `bool`
+/// array or mutable view of the dimension type of `x`. `out` has exactly the shape of `x`. [`Answers`] lists the types.
 ///
 /// # Implicit values
 ///
@@ -284,8 +284,8 @@ pub fn isin<'a, X: Operand>(x: &X, members: impl Into<Isin<'a, X::Elem>>) -> Res
 /// # Errors
 ///
 /// - `ShapeMismatch`: `out` does not have the shape of `x`;
-/// - `IsinKind`: [`IsinKind::Table`] is selected, but the elements are neither integers nor `bool`, or the table needs
-///   more than the larger of 1 GiB and 16 times the bytes of the elements and test values;
+/// - `IsinKind`: [`IsinKind::Table`] is selected, and the elements are neither integers nor `bool`. This error also
+///   occurs if the table exceeds both 1 GiB and 16 times the bytes of the elements and test values;
 /// - `OutOfMemory`: an allocation fails.
 ///
 /// After an error, `out` is unchanged.

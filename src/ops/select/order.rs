@@ -31,8 +31,8 @@ use crate::tensor::Tensor;
 ///
 /// - `AxisOutOfRange`: `x` does not have one of the `axes`;
 /// - `AxisRepeated`: an axis appears twice;
-/// - `TooLarge`: `x` is a broadcast array, and the result needs more than the larger of 1 GiB and 16 times the bytes of
-///   the array before broadcasting.
+/// - `TooLarge`: the result for a broadcast array `x` exceeds both 1 GiB and 16 times the bytes of the array before
+///   broadcasting.
 ///
 /// # Complexity
 ///
@@ -117,8 +117,8 @@ pub fn flip_backward<X: Operand, U: Operand>(
 /// # Errors
 ///
 /// - `AxisOutOfRange`: `x` does not have the axis;
-/// - `TooLarge`: `x` is a broadcast array, and the result needs more than the larger of 1 GiB and 16 times the bytes of
-///   the array before broadcasting.
+/// - `TooLarge`: the result for a broadcast array `x` exceeds both 1 GiB and 16 times the bytes of the array before
+///   broadcasting.
 ///
 /// # Complexity
 ///
@@ -205,8 +205,7 @@ pub fn roll_backward<X: Operand, U: Operand>(
 /// - `RankMismatch`: the number of pairs differs from the number of axes;
 /// - `AxisOverflow`: the length of an axis of the result does not fit in `usize`;
 /// - `AxisTooLong`: an axis of the result is too long for the index type of `x`;
-/// - `TooLarge`: the lanes of CSR or the elements of an array need more than the larger of 1 GiB and 16 times the bytes
-///   of `x`.
+/// - `TooLarge`: the lanes of CSR or the elements of an array exceed both 1 GiB and 16 times the bytes of `x`.
 ///
 /// # Complexity
 ///
@@ -435,8 +434,8 @@ pub fn repeat_backward<X: Operand, U: Operand>(
 
 /// Returns the tensor broadcast to a larger shape.
 ///
-/// *y*<sub>k</sub> = *x*<sub>0</sub> on an axis of length 1 and on a new axis, and *x*<sub>k</sub> on all other axes,
-/// for each position *k* of the axis in the result.
+/// On an axis of length 1 and on a new axis, *y*<sub>k</sub> = *x*<sub>0</sub>. On any other axis, *y*<sub>k</sub> =
+/// *x*<sub>k</sub>. Here, *k* is a position of the axis in the result.
 ///
 /// # Shapes
 ///

@@ -46,8 +46,8 @@ use crate::tensor::Tensor;
 /// - `SliceOutOfRange`: a start or an end is outside `-n..=n` on an axis of length `n`, or a position is outside
 ///   `-n..n`. numpy clips the ends of ranges instead;
 /// - `ZeroStep`: a step is 0;
-/// - `TooLarge`: `x` is a broadcast array, and the result needs more than the larger of 1 GiB and 16 times the bytes of
-///   the array before broadcasting.
+/// - `TooLarge`: the result for a broadcast array `x` exceeds both 1 GiB and 16 times the bytes of the array before
+///   broadcasting.
 ///
 /// # Complexity
 ///

@@ -28,8 +28,8 @@ use crate::tensor::Tensor;
 ///
 /// - `RankMismatch`: `x` has fewer than two axes;
 /// - `FillNotZero`: the fill of `x` is not zero, so the result would need two fills;
-/// - `TooLarge`: `x` is a broadcast array, and the result needs more than the larger of 1 GiB and 16 times the bytes of
-///   the array before broadcasting.
+/// - `TooLarge`: the result for a broadcast array `x` exceeds both 1 GiB and 16 times the bytes of the array before
+///   broadcasting.
 ///
 /// # Complexity
 ///

@@ -304,8 +304,8 @@ where
 ///
 /// - `NotBroadcastable`: the shapes cannot be broadcast together;
 /// - `ShapeMismatch`: `upstream` does not have the shape of the forward result;
-/// - `TooLarge`: the elements of a broadcast choice need more than the larger of 1 GiB and 16 times the bytes of the
-///   choice, the condition and `upstream`.
+/// - `TooLarge`: the elements of a broadcast choice exceed both 1 GiB and 16 times the bytes of the choice, the
+///   condition and `upstream`.
 ///
 /// # Complexity
 ///

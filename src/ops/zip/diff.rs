@@ -115,8 +115,8 @@ pub(crate) fn in_diff(error: Error) -> Error {
 /// - `Argument`: `n` is above 16;
 /// - `AxisOutOfRange`: `x` does not have the axis;
 /// - `Overflow`: an integer difference does not fit the element type;
-/// - `TooLarge`: `x` is a broadcast array, and the result needs more than the larger of 1 GiB and 16 times the bytes of
-///   the array before broadcasting.
+/// - `TooLarge`: the result for a broadcast array `x` exceeds both 1 GiB and 16 times the bytes of the array before
+///   broadcasting.
 ///
 /// # Complexity
 ///

@@ -49,8 +49,8 @@ impl<T: RealNumber> Zip<T, T> for Pow {
 #[doc = page!(implicit)]
 /// # NaN
 ///
-/// The result is NaN if either element is NaN, except that NaN to the power of 0 and 1 to the power of NaN are 1. A
-/// finite negative number to a finite power that is not an integer is NaN.
+/// The result is NaN if either element is NaN, with two exceptions. NaN to the power of 0 is 1, and 1 to the power of
+/// NaN is 1. A finite negative number to a finite power that is not an integer is NaN.
 ///
 /// # Gradient
 ///

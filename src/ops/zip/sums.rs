@@ -181,8 +181,8 @@ impl<T: Numeric> Zip<T, T> for Sub {
 /// # Implicit values
 #[doc = page!(union)]
 /// If the fill of an operand is NaN, all results with that fill are NaN: entries of only the other operand are not
-/// stored. For [stored views](crate::Stored), an entry of only the left operand is copied unchanged, an entry of only
-/// the right operand is negated, and the result has the common fill. A broadcast sparse row or column does not add
+/// stored. For [stored views](crate::Stored), an entry of only the left operand is copied unchanged, and an entry of
+/// only the right operand is negated. The result has the common fill. A broadcast sparse row or column does not add
 /// entries: the result has only the entries of the other operand. If the other operand is an array, the result also has
 /// only the entries of the view.
 #[doc = page!(implicit)]

@@ -93,7 +93,7 @@ choices! {
 /// Returns the elements of `yes` or of `no`, selected by a condition.
 ///
 /// *z*<sub>k</sub> = *a*<sub>k</sub> if *c*<sub>k</sub>, otherwise *b*<sub>k</sub>, at each position *k* of the result
-/// *z*, for the `condition` *c* and the choices `yes` (*a*) and `no` (*b*)
+/// *z*. Here, *c* is the `condition`, *a* is `yes`, and *b* is `no`.
 ///
 /// # Shapes
 ///

@@ -52,9 +52,9 @@ impl<A: Element, B: Element, U: Element, F: Fn(A, B) -> U + Sync> Zip<A, B> for 
 /// A fill of zero is `+0.0`.
 ///
 /// For [stored views](Stored), the result has the common entries. The fill is the fill of an operand that has the
-/// result type, or zero if neither operand has this type. If one operand is sparse and the other operand is an array or
-/// a number, the result has the pattern of the sparse operand, broadcast to the shape of the result. All unstored
-/// positions of this result must have one value, except for stored views.
+/// result type, or zero if neither operand has this type. If only one operand is sparse, the result has the pattern of
+/// this operand, broadcast to the shape of the result. All unstored positions of this result must have one value,
+/// except for stored views.
 ///
 /// # NaN
 ///
@@ -67,8 +67,8 @@ impl<A: Element, B: Element, U: Element, F: Fn(A, B) -> U + Sync> Zip<A, B> for 
 /// # Errors
 ///
 /// - `NotBroadcastable`: the shapes cannot be broadcast together;
-/// - `FillsDiffer`: one operand is a stored view, the other operand is sparse, both operands have the type of the
-///   results, and the fills of the operands differ;
+/// - `FillsDiffer`: one operand is a stored view, the other operand is sparse, and the fills differ. This error occurs
+///   only if both operands have the type of the results;
 /// - `FillVaries`: the elements of an array operand would lead to different values at unstored positions;
 /// - `AxisTooLong`: an axis of an array operand is too long for the index type of the sparse operand;
 /// - `TooLarge`: the result of broadcast operands needs more than the larger of 1 GiB and 16 times the bytes of the
