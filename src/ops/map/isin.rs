@@ -45,7 +45,7 @@ pub struct Isin<'a, T: Element> {
     pub invert: bool,
     /// A hint that the test values are distinct.
     ///
-    /// The hint saves a pass over the test values, and never changes a result.
+    /// With [`IsinKind::Sort`], the hint saves a pass over the test values. The hint never changes a result.
     pub assume_unique: bool,
     /// The algorithm.
     pub kind: IsinKind,
@@ -73,14 +73,14 @@ impl<'a, T: Element> Isin<'a, T> {
         &self.members
     }
 
-    /// Inverts the results: `true` for elements that are not test values, including NaN.
+    /// Inverts the results: `true` for elements that are not test values, and for NaN.
     pub fn invert(self) -> Self {
         Isin { invert: true, ..self }
     }
 
     /// Hints that the test values are distinct.
     ///
-    /// The hint saves a pass over the test values, and never changes a result.
+    /// With [`IsinKind::Sort`], the hint saves a pass over the test values. The hint never changes a result.
     pub fn assume_unique(self) -> Self {
         Isin { assume_unique: true, ..self }
     }

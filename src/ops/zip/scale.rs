@@ -98,7 +98,9 @@ fn in_order<T: Element, D: Dimension>(array: &ArrayBase<impl Data<Elem = T>, D>)
 /// - `LengthMismatch`: the number of factors differs from the length of the axis;
 /// - `RankMismatch`: an array or a tensor of factors does not have rank 1;
 /// - `FillVaries`: unstored positions of the result would have different values;
-/// - `Overflow`: an integer product or the fill of the result does not fit the element type.
+/// - `Overflow`: an integer product or the fill of the result does not fit the element type;
+/// - `TooLarge`: the result for a broadcast array *x* exceeds both 1 GiB and 16 times the bytes of the arrays before
+///   broadcasting.
 ///
 /// # Complexity
 ///
