@@ -99,7 +99,7 @@ macro_rules! operations {
         methods! {
             [$($public)*]
             #[allow(clippy::type_complexity)] // a pair of results of ordinary types
-            "Returns the median and its position"
+            "Returns the median and its position, ignoring NaN"
             reduce::nanmedian_index [] (options: impl Into<Nanmedian>)
                 -> ($Reduced<$Own, <$elem as Real>::Median>, $Reduced<$Own, u64>) [where $elem: Real];
             #[allow(clippy::type_complexity)] // a pair of results of ordinary types
@@ -137,13 +137,13 @@ macro_rules! operations {
 
         methods! {
             [$($public)*]
-            "Returns a function of two elements, computed at each position"
+            "Returns the results of a function of two elements at each position"
             binary::zip_with [<Y: Partner<Self>, V: Element>] (other: Y, f: impl Fn($elem, Y::Elem) -> V + Sync)
                 -> Y::Zipped<V> [];
             "Returns the product of matrices"
             product::matmul [<Y: Operand<Elem = $elem>>] (other: &Y) -> <Self as Operand>::Product<Y>
                 [where $elem: Ring];
-            "Returns the product of matrices on a mask, or over a semiring"
+            "Returns the product of matrices with a mask, or over a semiring"
             product::matmul_with [<'m, Y: Operand<Elem = $elem>, S: Semiring<$elem>>] (
                 other: &Y,
                 options: impl Into<Matmul<'m, S>>
@@ -186,8 +186,8 @@ impl<P: Pattern, T: Element> Stored<'_, P, T> {
 ///
 /// The methods have the names of the methods of tensors.
 ///
-/// If `ndarray` has a method with the name of an operation, such as `abs` or `exp`, arrays keep that method. The
-/// functions, such as [`exp`](crate::exp()), accept arrays too.
+/// If `ndarray` has a method with the name of an operation, such as `abs` or `exp`, this trait does not define the
+/// method. Functions such as [`exp`](crate::exp()) accept arrays.
 ///
 /// The trait is in the [prelude](crate::prelude).
 pub trait Operations: Operand {

@@ -31,7 +31,7 @@ impl<T: Element, F: Fn(T) -> bool + Copy + Sync> Map<T> for Test<F> {
 ///
 /// *y*<sub>i</sub> = (|*x*<sub>i</sub>| = ∞)
 ///
-/// A complex number is infinite if either part is. Integers and `bool` yield `false`.
+/// A complex number is infinite if either part is infinite. Integers and `bool` yield `false`.
 ///
 #[doc = page!(predicate)]
 /// # NaN
@@ -71,7 +71,7 @@ pub fn isinf_into<X: Operand<Elem: Element>>(x: &X, out: &mut impl Answers<X>) -
 ///
 /// *y*<sub>i</sub> = (*x*<sub>i</sub> ≠ *x*<sub>i</sub>)
 ///
-/// A complex number is NaN if either part is. Integers and `bool` yield `false`.
+/// A complex number is NaN if either part is NaN. Integers and `bool` yield `false`.
 ///
 #[doc = page!(predicate)]
 /// # NaN
@@ -111,7 +111,7 @@ pub fn isnan_into<X: Operand<Elem: Element>>(x: &X, out: &mut impl Answers<X>) -
 ///
 /// *y*<sub>i</sub> = (|*x*<sub>i</sub>| < ∞)
 ///
-/// A complex number is finite if both parts are. Integers and `bool` yield `true`.
+/// A complex number is finite if both parts are finite. Integers and `bool` yield `true`.
 ///
 #[doc = page!(predicate)]
 /// # NaN
@@ -154,8 +154,8 @@ pub fn isfinite_into<X: Operand<Elem: Element>>(x: &X, out: &mut impl Answers<X>
 #[doc = page!(predicate)]
 /// # NaN
 ///
-/// An imaginary part that is NaN is not zero. The real part does not matter. NaN of a type without an imaginary part
-/// yields `true`.
+/// An imaginary part that is NaN yields `false`. A real part that is NaN does not matter. NaN of a type without an
+/// imaginary part yields `true`.
 ///
 /// # Examples
 ///
@@ -292,17 +292,17 @@ pub fn isneginf_into<X: Operand<Elem: Real>>(x: &X, out: &mut impl Answers<X>) -
     out.take_answers(x, &Test(Real::isneginf))
 }
 
-/// Returns whether each element has a negative sign, also a zero.
+/// Returns whether each element is negative or −0.0.
 ///
-/// *y*<sub>i</sub> = (*x*<sub>i</sub> < 0), or true for −0.0
+/// *y*<sub>i</sub> = (*x*<sub>i</sub> < 0), or `true` for `-0.0`
 ///
 /// Unsigned integers and `bool` yield `false`. Complex elements do not have a sign, and do not compile.
 ///
 #[doc = page!(predicate)]
 /// # NaN
 ///
-/// NaN yields `false` for any sign bit, because lacuna treats all NaNs as equal. numpy and PyTorch read the sign bit of
-/// a NaN.
+/// NaN yields `false` for any sign bit, because lacuna does not distinguish NaNs. numpy and PyTorch read the sign bit
+/// of a NaN.
 ///
 /// # Examples
 ///

@@ -18,9 +18,9 @@ use crate::ops::operand::Operand;
 
 /// The test values of [`isin`], and its options.
 ///
-/// A scalar, an array, a slice, a `Vec`, a `HashSet` and an `ndarray` array of any rank and layout convert to this
-/// type. Test values have the type of the elements that are tested. Contiguous test values are borrowed. The order and
-/// the repetition of test values do not matter.
+/// These types convert to `Isin`: a scalar, an array, a slice, a `Vec`, a `HashSet`, and an `ndarray` array of any rank
+/// and layout. Test values have the type of the elements that are tested. Contiguous test values are borrowed. The
+/// order and the repetition of test values do not matter.
 ///
 /// # Examples
 ///
@@ -45,7 +45,7 @@ pub struct Isin<'a, T: Element> {
     pub invert: bool,
     /// A hint that the test values are distinct.
     ///
-    /// The hint saves a pass over the test values, and never changes a result.
+    /// With [`IsinKind::Sort`], the hint saves a pass over the test values. The hint never changes a result.
     pub assume_unique: bool,
     /// The algorithm.
     pub kind: IsinKind,
@@ -73,14 +73,14 @@ impl<'a, T: Element> Isin<'a, T> {
         &self.members
     }
 
-    /// Inverts the results: `true` for elements that are not test values, including NaN.
+    /// Inverts the results: `true` for elements that are not test values, and for NaN.
     pub fn invert(self) -> Self {
         Isin { invert: true, ..self }
     }
 
     /// Hints that the test values are distinct.
     ///
-    /// The hint saves a pass over the test values, and never changes a result.
+    /// With [`IsinKind::Sort`], the hint saves a pass over the test values. The hint never changes a result.
     pub fn assume_unique(self) -> Self {
         Isin { assume_unique: true, ..self }
     }
@@ -155,7 +155,7 @@ impl<'a, T: Element> From<&'a Isin<'_, T>> for Isin<'a, T> {
     }
 }
 
-/// The algorithm of [`isin()`], for tuning; the results are the same.
+/// The algorithm of [`isin()`], which changes only the time and the memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum IsinKind {
@@ -174,8 +174,8 @@ pub enum IsinKind {
 
 /// Returns whether each element is one of the test values.
 ///
-/// *y*<sub>i</sub> = (*x*<sub>i</sub> ∈ *S*), or (*x*<sub>i</sub> ∉ *S*) with [`Isin::invert`], where *S* is the
-/// set of the test values.
+/// *y*<sub>i</sub> = (*x*<sub>i</sub> ∈ *S*), or (*x*<sub>i</sub> ∉ *S*) with [`Isin::invert`], at each position *i* of
+/// the result *y*, where *S* is the set of the test values.
 ///
 /// The test values have the type of the elements of `x`, so no comparison involves rounding. The test values are a
 /// scalar, an array, a slice, a `Vec`, a `HashSet`, or an `ndarray` array of any rank and layout. [`Isin`] lists the
@@ -183,14 +183,14 @@ pub enum IsinKind {
 ///
 /// # Shapes
 ///
-/// The result has `bool` elements, and the shape, the format and the index type of `x`. For arrays, it has the
+/// The result has `bool` elements, and the shape, the format and the index type of `x`. For arrays, the result has the
 /// dimension type of `x`. The shape of the test values does not matter.
 ///
 /// # Implicit values
 ///
-/// The result stores the positions that `x` stores (the pattern is shared), even if a value is `false`. The fill is the
-/// result for the fill of `x`. For [`x.stored()`](crate::Tensor::stored), the fill is not tested. The fill of the
-/// result is then `false`, or the fill of `x` if `x` has `bool` elements.
+/// The result stores the positions that `x` stores (the pattern is shared), even if a value is `false`. The fill of the
+/// result is the result for the fill of `x`. For [`x.stored()`](crate::Tensor::stored), the fill is not tested. In this
+/// case, the fill of the result is `false`, or the fill of `x` if `x` has `bool` elements.
 ///
 /// # NaN
 ///
@@ -203,17 +203,18 @@ pub enum IsinKind {
 ///
 /// # Errors
 ///
-/// - `TooLarge`: `x` is a broadcast array, and the result needs more than the larger of 1 GiB and 16 times the bytes of
-///   the array before broadcasting;
-/// - `IsinKind`: [`IsinKind::Table`] is selected, but the elements are neither integers nor `bool`, or the table needs
-///   more than the larger of 1 GiB and 16 times the bytes of the elements and test values. [`IsinKind::Auto`], the
-///   default, never returns this error;
+/// - `TooLarge`: the result for a broadcast array `x` exceeds both 1 GiB and 16 times the bytes of the array before
+///   broadcasting;
+/// - `IsinKind`: [`IsinKind::Table`] is selected, and the elements are neither integers nor `bool`. This error also
+///   occurs if the table exceeds both 1 GiB and 16 times the bytes of the elements and test values. [`IsinKind::Auto`],
+///   the default, never leads to this error;
 /// - `OutOfMemory`: an allocation fails.
 ///
 /// # Complexity
 ///
-/// For *n* elements and *m* test values: O(*n* + *m*) expected with a hash set. With a table: O(*n* + *m*), plus one
-/// bit per integer of the range. With sorting: O((*n* + *m*) log *m*).
+/// For *n* tested elements (the entries of a sparse `x`) and *m* test values: O(*n* + *m*) expected with a hash set.
+/// With a table: O(*n* + *m*), plus one bit per integer from the smallest to the largest test value. With sorting:
+/// O((*n* + *m*) log *m*).
 ///
 /// # Examples
 ///
@@ -259,16 +260,18 @@ pub fn isin<'a, X: Operand>(x: &X, members: impl Into<Isin<'a, X::Elem>>) -> Res
 
 /// Writes the results of [`isin()`] into an existing buffer.
 ///
-/// *y*<sub>i</sub> = (*x*<sub>i</sub> ∈ *S*), or *y*<sub>i</sub> = (*x*<sub>i</sub> ∉ *S*) with [`Isin::invert`].
+/// *y*<sub>i</sub> = (*x*<sub>i</sub> ∈ *S*), or (*x*<sub>i</sub> ∉ *S*) with [`Isin::invert`], at each position *i*,
+/// where *y* is `out` and *S* is the set of the test values.
 ///
 /// # Shapes
 ///
-/// `out` is a `bool` tensor of the format and index type of `x`, or a `bool` array or mutable view of the dimension
-/// type of `x`. `out` has exactly the shape of `x`. [`Answers`] lists the types.
+/// For a sparse `x`, `out` is a `bool` tensor of the format and index type of `x`. For an array, `out` is a `bool`
+/// array or mutable view of the dimension type of `x`. `out` has exactly the shape of `x`. [`Answers`] lists the types.
 ///
 /// # Implicit values
 ///
-/// As in [`isin()`]. `out` receives the pattern of `x` (shared). The previous contents do not matter.
+/// `out` receives the pattern of `x` (shared), and the values and the fill that [`isin()`] returns. The previous
+/// contents of `out` do not matter.
 ///
 /// # NaN
 ///
@@ -281,14 +284,15 @@ pub fn isin<'a, X: Operand>(x: &X, members: impl Into<Isin<'a, X::Elem>>) -> Res
 /// # Errors
 ///
 /// - `ShapeMismatch`: `out` does not have the shape of `x`;
-/// - `IsinKind`: as in [`isin()`];
+/// - `IsinKind`: [`IsinKind::Table`] is selected, and the elements are neither integers nor `bool`. This error also
+///   occurs if the table exceeds both 1 GiB and 16 times the bytes of the elements and test values;
 /// - `OutOfMemory`: an allocation fails.
 ///
 /// After an error, `out` is unchanged.
 ///
 /// # Complexity
 ///
-/// The same as [`isin()`], but the result reuses the memory of `out`.
+/// The complexity of [`isin()`]. The result reuses the memory of `out` if the memory is large enough.
 ///
 /// # Examples
 ///

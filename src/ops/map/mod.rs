@@ -74,8 +74,8 @@ fn quick<T: Float>(op: &OpSpec, f: impl Fn(f64) -> f64 + Copy + Sync) -> Each<im
 /// For a tensor or its stored view, the existing result is a tensor of the same pattern type. For an array, the
 /// existing result is an array or a mutable view, of the same dimension type and any layout. The elements are `bool`.
 ///
-/// The previous contents do not matter. A tensor reuses the allocation of its values. If the allocation is too short,
-/// it grows. The tensor shares its pattern with `X`, like a new result.
+/// The previous contents of the existing result do not matter. A tensor reuses the allocation of its values if the
+/// allocation is large enough. The tensor shares its pattern with the operand, like a new result.
 ///
 /// The trait is sealed.
 pub trait Answers<X: Operand>: sealed::Sealed {

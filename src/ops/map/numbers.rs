@@ -20,7 +20,7 @@ use crate::ops::operand::Operand;
 ///
 /// # Gradient
 ///
-/// [`grad::neg`](crate::grad::neg()): *dx*<sub>i</sub> = −*dy*<sub>i</sub>
+/// [`grad::neg`](crate::grad::neg()), only for floats: *dx*<sub>i</sub> = −*dy*<sub>i</sub>
 ///
 /// # Errors
 ///
@@ -88,8 +88,8 @@ pub fn neg_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
 ///
 /// *y*<sub>i</sub> = |*x*<sub>i</sub>|
 ///
-/// The magnitude of a complex number is real, within 1 unit in the last place. `bool` does not have a magnitude,
-/// and does not compile.
+/// The magnitude of a complex number is a real number, and is within 1 unit in the last place. `bool` does not have a
+/// magnitude, and does not compile.
 ///
 #[doc = page!(shapes)]
 /// # NaN
@@ -99,7 +99,7 @@ pub fn neg_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
 ///
 /// # Gradient
 ///
-/// [`grad::abs`](crate::grad::abs()): *dx*<sub>i</sub> = *dy*<sub>i</sub> · sign *x*<sub>i</sub>
+/// [`grad::abs`](crate::grad::abs()), only for floats: *dx*<sub>i</sub> = *dy*<sub>i</sub> · sign *x*<sub>i</sub>
 ///
 /// # Errors
 ///
@@ -166,10 +166,10 @@ pub fn abs_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
 
 /// Returns the sign of each element: -1, 0 or 1.
 ///
-/// *y*<sub>i</sub> = −1, 0, 1 for *x*<sub>i</sub> < 0, = 0, > 0
+/// *y*<sub>i</sub> = −1 if *x*<sub>i</sub> < 0, 0 if *x*<sub>i</sub> = 0, and 1 if *x*<sub>i</sub> > 0
 ///
-/// Zeros keep their sign; `f64::signum` of a zero is ±1. `bool` and complex numbers do not have a sign, and do not
-/// compile.
+/// Zeros keep their sign. In contrast, `f64::signum` of a zero is ±1. `bool` and complex numbers do not have a sign,
+/// and do not compile.
 ///
 #[doc = page!(shapes)]
 /// # NaN
@@ -213,7 +213,8 @@ pub fn sign<X: Operand<Elem: RealNumber>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 ///
 /// *y*<sub>i</sub> = min(max(*x*<sub>i</sub>, low), high)
 ///
-/// Zeros of both signs are equal, and keep their sign. Complex numbers are not ordered, and do not compile.
+/// Zeros of both signs are equal, and stored zeros within the bounds keep their sign. Complex numbers are not ordered,
+/// and do not compile.
 ///
 #[doc = page!(shapes)]
 /// # NaN
@@ -222,8 +223,8 @@ pub fn sign<X: Operand<Elem: RealNumber>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 ///
 /// # Gradient
 ///
-/// [`grad::clamp`](crate::grad::clamp()): *dx*<sub>i</sub> = *dy*<sub>i</sub> if low ≤ *x*<sub>i</sub> ≤ high,
-/// otherwise 0 · *dy*<sub>i</sub>
+/// [`grad::clamp`](crate::grad::clamp()), only for floats: *dx*<sub>i</sub> = *dy*<sub>i</sub> if low ≤ *x*<sub>i</sub>
+/// ≤ high, otherwise 0 · *dy*<sub>i</sub>
 ///
 /// # Errors
 ///

@@ -24,7 +24,7 @@ use crate::ops::operand::Operand;
 ///
 /// # Gradient
 ///
-/// [`grad::square`](crate::grad::square()): *dx*<sub>i</sub> = *dy*<sub>i</sub> · 2 *x*<sub>i</sub>
+/// [`grad::square`](crate::grad::square()), only for floats: *dx*<sub>i</sub> = *dy*<sub>i</sub> · 2 *x*<sub>i</sub>
 ///
 /// # Errors
 ///
@@ -268,8 +268,8 @@ pub fn recip_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
 ///
 /// # Gradient
 ///
-/// [`grad::powi`](crate::grad::powi()):
-/// *dx*<sub>i</sub> = *dy*<sub>i</sub> · exponent · *x*<sub>i</sub><sup>exponent − 1</sup>
+/// [`grad::powi`](crate::grad::powi()), only for floats: *dx*<sub>i</sub> = *dy*<sub>i</sub> · exponent ·
+/// *x*<sub>i</sub><sup>exponent − 1</sup>
 ///
 /// # Errors
 ///
@@ -336,15 +336,15 @@ pub fn powi_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
 ///
 /// *y*<sub>i</sub> = *x*<sub>i</sub><sup>exponent</sup>
 ///
-/// For an integer power, use [`powi`](crate::powi), which also accepts integers. For the power of 2, use
+/// For an integer exponent, use [`powi`](crate::powi), which also accepts integer elements. For the exponent 2, use
 /// [`square`](crate::square).
 ///
 /// The result is within 1 unit in the last place.
 ///
 /// # NaN
 ///
-/// NaN yields NaN, except that NaN to the power of 0 is 1. Numbers below zero to a power that is not an integer yield
-/// NaN. 1 to any power is 1, even to the power of NaN.
+/// NaN yields NaN, except that NaN to the power of 0 is 1. Finite numbers below zero to a finite power that is not an
+/// integer yield NaN. The power NaN yields NaN, except that 1 to the power of NaN is 1.
 ///
 #[doc = page!(float)]
 /// ```
@@ -452,7 +452,7 @@ pub fn exp_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
     chain_rule(x, &math::exp, upstream)
 }
 
-/// Returns the 2 to the power of each element.
+/// Returns 2 to the power of each element.
 ///
 /// *y*<sub>i</sub> = 2<sup>*x*<sub>i</sub></sup>
 ///
@@ -570,8 +570,8 @@ pub fn exp_m1_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
 ///
 /// *y*<sub>i</sub> = ln *x*<sub>i</sub>
 ///
-/// The logarithm of zero is `-inf`, so the fill of zero of a sparse tensor becomes `-inf`. [`ln_1p`] keeps a fill of
-/// zero, and `x.stored()` keeps any fill.
+/// The logarithm of zero is `-inf`, so a fill of zero becomes `-inf`. [`ln_1p`] keeps a fill of zero, and `x.stored()`
+/// keeps any fill.
 ///
 /// The result is within 1 unit in the last place.
 ///

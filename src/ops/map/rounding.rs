@@ -9,14 +9,14 @@ use crate::ops::operand::Operand;
 
 /// Returns the integer nearest to each element; a tie rounds to the even integer.
 ///
-/// *y*<sub>i</sub> = the *n* ∈ ℤ with the smallest |*x*<sub>i</sub> − *n*|
+/// *y*<sub>i</sub> = the integer *n* with the smallest |*x*<sub>i</sub> − *n*|
 ///
 /// The rule for ties follows numpy, PyTorch and IEEE 754. `f64::round`, which is also the method of `ndarray` arrays,
 /// rounds a tie away from zero.
 ///
 /// # NaN
 ///
-/// NaN yields NaN. Infinities and zeros are unchanged.
+/// NaN yields NaN. Infinities and stored zeros are unchanged.
 ///
 #[doc = page!(rounding)]
 /// ```
@@ -40,7 +40,7 @@ pub fn round<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 ///
 /// # NaN
 ///
-/// NaN yields NaN. Infinities and zeros are unchanged.
+/// NaN yields NaN. Infinities and stored zeros are unchanged.
 ///
 #[doc = page!(rounding)]
 /// ```
@@ -62,7 +62,7 @@ pub fn floor<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 ///
 /// # NaN
 ///
-/// NaN yields NaN. Infinities and zeros are unchanged.
+/// NaN yields NaN. Infinities and stored zeros are unchanged.
 ///
 #[doc = page!(rounding)]
 /// ```
@@ -84,7 +84,7 @@ pub fn ceil<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 ///
 /// # NaN
 ///
-/// NaN yields NaN. Infinities and zeros are unchanged.
+/// NaN yields NaN. Infinities and stored zeros are unchanged.
 ///
 #[doc = page!(rounding)]
 /// ```

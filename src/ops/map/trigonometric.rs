@@ -521,7 +521,7 @@ pub fn tanh_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
 ///
 /// # NaN
 ///
-/// NaN yields NaN; the infinities yield themselves.
+/// NaN yields NaN; infinities are unchanged.
 ///
 #[doc = page!(float)]
 /// ```
@@ -578,7 +578,7 @@ pub fn asinh_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
 ///
 /// # NaN
 ///
-/// NaN and numbers below 1 yield NaN, also the fill 0; infinity yields infinity.
+/// NaN and numbers below 1 yield NaN, so a fill of 0 becomes NaN. Infinity yields infinity.
 ///
 #[doc = page!(float)]
 /// ```

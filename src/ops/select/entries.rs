@@ -26,7 +26,7 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
     ///
     /// # Complexity
     ///
-    /// O(nnz · rank), on several threads if there are many entries. Each value is tested once.
+    /// O(entries · rank), on several threads if there are many entries. Each value is tested once.
     ///
     /// ```
     /// use lacuna::CooTensor;
@@ -51,7 +51,7 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
     ///
     /// # Complexity
     ///
-    /// O(nnz · rank), on several threads if there are many entries. Each entry is tested once.
+    /// O(entries · rank), on several threads if there are many entries. Each entry is tested once.
     ///
     /// ```
     /// use lacuna::CooTensor;
@@ -76,7 +76,7 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
     ///
     /// # Complexity
     ///
-    /// O(nnz · rank).
+    /// O(entries · rank).
     ///
     /// ```
     /// use lacuna::CooTensor;
@@ -105,12 +105,13 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
     ///
     /// # Errors
     ///
-    /// - `RankMismatch`, `IndexOutOfBounds`: the coordinates of a new entry are not a position of the tensor;
+    /// - `RankMismatch`: the number of coordinates of a new entry differs from the rank of the tensor;
+    /// - `IndexOutOfBounds`: a coordinate of a new entry is outside the tensor;
     /// - `TooLarge`: the lanes of CSR need more than the larger of 1 GiB and 16 times the bytes of this tensor.
     ///
     /// # Complexity
     ///
-    /// O((nnz + n) · (rank + log(nnz + n))) for n new entries.
+    /// O(*n* · (rank + log *n*)) for *n* old and new entries. CSR adds O(lanes).
     ///
     /// ```
     /// use lacuna::CooTensor;
@@ -152,7 +153,8 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
 ///
 /// # Complexity
 ///
-/// O(nnz) if `upstream` has the pattern of the tensor, otherwise at most a search of O(rank · log nnz) per entry.
+/// O(entries) if `upstream` has the pattern of the tensor. Otherwise, each entry adds a search in `upstream` of at most
+/// O(rank · log(entries of `upstream`)).
 ///
 /// # Examples
 ///
@@ -183,7 +185,8 @@ pub fn select_backward<P: Pattern, T: Element, U: Operand>(
 ///
 /// # Implicit values
 ///
-/// As in [`grad::select`](crate::grad::select).
+/// The result has the pattern of the tensor (shared) and a fill of 0. Positions that `upstream` does not store have the
+/// fill of `upstream`.
 ///
 /// # Errors
 ///
@@ -191,7 +194,7 @@ pub fn select_backward<P: Pattern, T: Element, U: Operand>(
 ///
 /// # Complexity
 ///
-/// As in [`grad::select`](crate::grad::select).
+/// The complexity of [`grad::select`](crate::grad::select).
 ///
 /// # Examples
 ///

@@ -20,15 +20,16 @@ use crate::plan::take::{TakeResult, pointwise};
 
 /// Returns the elements at positions, with one list of indices per axis.
 ///
-/// *y*<sub>k</sub> = *x*<sub>p(*i*<sub>k</sub>), p(*j*<sub>k</sub>), …</sub> for the lists *i*, *j*, …, with p as in
-/// [`take()`](crate::take()): a negative index counts from the end. [`take_axis`](crate::take_axis) instead selects all
-/// combinations of the indices of one axis with the other axes.
+/// *y*<sub>k</sub> = *x*<sub>*i*<sub>k</sub>, *j*<sub>k</sub>, …</sub> for the lists *i*, *j*, …, and each position *k*
+/// of a list. A negative index counts from the end, as in [`take()`](crate::take()). In contrast,
+/// [`take_axis`](crate::take_axis) selects entire slices at indices of one axis.
 ///
 /// # Shapes
 ///
-/// There is one list per axis of `x`. All lists have the same shape, and the result has this shape: lists of rank 1
-/// result in a vector. A list is an argument of [`Take`], with its options. For a tensor of rank 0, the result is the
-/// tensor. The result has the format, the index type and the element type of `x`. For an array, the result is an array.
+/// There is one list per axis of `x`. All lists have the same shape, and the result has this shape. Lists of rank 1
+/// therefore result in a vector. Each list converts to [`Take`], which also has the options for indices out of range.
+/// For a tensor of rank 0, the result is the tensor. The result has the format, the index type and the element type of
+/// `x`. For an array, the result is an array.
 ///
 /// # Implicit values
 ///
@@ -47,17 +48,19 @@ use crate::plan::take::{TakeResult, pointwise};
 ///
 /// - `RankMismatch`: the number of lists differs from the rank of `x`;
 /// - `ShapeMismatch`: the lists have different shapes;
-/// - `PositionOutOfRange`: an index is outside `-n..n` for an axis of length `n`; the error reports the first such index
-///   of the first such axis;
+/// - `LengthMismatch`: a list is a mask, and its length differs from the length of the axis;
+/// - `PositionOutOfRange`: an index is outside `-n..n` for an axis of length `n`, and the list does not wrap or clip.
+///   The error reports the first such index of the first such axis;
 /// - `TakeFromEmpty`: the lists are not empty, and an axis has length 0;
-/// - `AxisTooLong`: an axis of the lists does not fit in the index type of `x`;
+/// - `AxisTooLong`: an axis of the lists is too long for the index type of `x`;
 /// - `TooLarge`: the result needs more than the larger of 1 GiB and 16 times the bytes of the inputs. This happens only
-///   if a list is a broadcast view, or has very many rows of length zero.
+///   if a list is a range or a broadcast view, or has very many rows of length zero.
 ///
 /// # Complexity
 ///
-/// For k positions of COO: O(k · (rank + log nnz)), or O(k · rank · log nnz) for adversarial entries. For CSR: O(k ·
-/// (rank + log columns)) plus the offsets. For arrays: O(k · rank).
+/// For *k* positions in a COO tensor with *n* entries: O(*k* · (rank + log *n*)), or O(*k* · rank · log *n*) for
+/// adversarial entries. For CSR: O(*k* · (rank + log columns)), plus the offsets of the result. For arrays: O(*k* ·
+/// rank).
 ///
 /// # Examples
 ///
@@ -92,12 +95,13 @@ pub fn gather<'a, X: Operand, J: Position>(
     select_with(x, &PointwiseTake::new(x.lengths(), positions)?)
 }
 
-/// Returns the gradient of [`gather`], added up at the positions that were selected.
+/// Returns the gradient of [`gather`], summed at the selected positions.
 ///
-/// *dx*<sub>p</sub> = Σ<sub>k: position k is p</sub> *dy*<sub>k</sub>
+/// *dx*<sub>p</sub> = the sum of *dy*<sub>k</sub> over all positions *k* of the lists that select the position *p* of
+/// `x`, where *dy* is `upstream`
 ///
 /// The terms are added from left to right, in the row-major order of the lists and in the type of the upstream
-/// gradient. A received zero is `+0.0`. The gradient depends only on the pattern of `x`, not on its values.
+/// gradient. A gradient of zero is `+0.0`. The gradient depends only on the pattern of `x`, not on its values.
 ///
 /// # Shapes
 ///
@@ -110,11 +114,11 @@ pub fn gather<'a, X: Operand, J: Position>(
 ///
 /// # NaN
 ///
-/// A single gradient is passed on bitwise unchanged. A sum that is NaN is the canonical NaN.
+/// A NaN gradient of a position that is selected once is bitwise unchanged. A sum that is NaN is the canonical NaN.
 ///
 /// # Gradient
 ///
-/// [Lazy graphs](crate::documents::gradients#gradients-of-a-graph) compute second gradients of most operations.
+/// [Lazy graphs](crate::documents::gradients#gradients-of-a-graph) compute the second gradient.
 ///
 /// # Errors
 ///
@@ -124,7 +128,8 @@ pub fn gather<'a, X: Operand, J: Position>(
 ///
 /// # Complexity
 ///
-/// The cost of [`gather`], one lookup in `upstream` per position, and O(nnz) for the result (arrays: O(elements)).
+/// The cost of [`gather`], one lookup in `upstream` per position of the lists, and O(entries of `x`), or O(elements of
+/// `x`) for arrays.
 ///
 /// # Examples
 ///

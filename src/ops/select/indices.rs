@@ -16,10 +16,10 @@ use crate::kernels::take::TakeMode;
 
 /// The positions of [`take`](crate::take()), and the mode for positions out of range.
 ///
-/// One integer (rank 0) converts to this type. An array, a slice, a `Vec` or a range of integers (rank 1) also
-/// converts. A reference to an `ndarray` array or view of any rank and layout also converts. The integers have any
-/// built-in type of at most 64 bits, and are borrowed if possible. A position out of range returns an error, unless you
-/// select another mode.
+/// One integer converts to a `Take` of rank 0. An array, a slice, a `Vec` or a range of integers converts to a `Take`
+/// of rank 1. A reference to an `ndarray` array or view of any rank and layout also converts to a `Take`. The integers
+/// have any built-in type of at most 64 bits. Integers behind a reference are borrowed. A position out of range leads
+/// to an error, unless you select another mode.
 ///
 /// A slice of `bool` is a mask, which selects the positions that are `true`. The length of a mask is the number of
 /// elements, or the length of the axis, to take from.

@@ -25,7 +25,8 @@ use crate::tensor::erased::{Erased, SparseRef};
 
 /// Concatenates tensors along an existing axis.
 ///
-/// Along the axis, *y* is *x*<sub>0</sub>, then *x*<sub>1</sub>, and so on. For arrays, use [`ndarray::concatenate()`].
+/// Along the axis, the result consists of the first tensor, then the second tensor, and so on. For arrays, use
+/// [`ndarray::concatenate()`].
 ///
 /// # Shapes
 ///
@@ -51,13 +52,14 @@ use crate::tensor::erased::{Erased, SparseRef};
 /// - `AxisOutOfRange`: the tensors do not have the axis;
 /// - `NotJoinable`: a tensor has a different rank, or a different length on another axis;
 /// - `FillsDiffer`: the fill of a tensor differs from the fill of the first tensor;
-/// - `AxisOverflow`, `AxisTooLong`: the length of the axis does not fit in `usize` or in the index type;
+/// - `AxisOverflow`: the length of the axis does not fit in `usize`;
+/// - `AxisTooLong`: the axis is too long for the index type;
 /// - `TooLarge`: the lanes of CSR need more than the larger of 1 GiB and 16 times the bytes of the tensors.
 ///
 /// # Complexity
 ///
-/// O(entries · rank) along the first axis of COO, and O(entries · (rank + log entries)) along its other axes.
-/// O(entries + lanes · tensors) along any axis of CSR.
+/// For *n* entries of all tensors: O(*n* · rank) along the first axis of COO, and O(*n* · (rank + log *n*)) along any
+/// other axis. O(*n* + lanes · tensors) along any axis of CSR.
 ///
 /// # Examples
 ///
@@ -113,7 +115,7 @@ pub fn concat<P: Pattern, T: Element>(
 ///
 /// # Complexity
 ///
-/// The cost of [`concat()`], and one lookup in `upstream` per entry.
+/// The cost of [`concat()`], and one lookup in `upstream` per entry of the tensors.
 ///
 /// # Examples
 ///
@@ -138,7 +140,7 @@ pub fn concat_backward<P: Pattern, T: Element, U: Operand>(
 
 /// Concatenates tensors of equal shapes along a new axis.
 ///
-/// *y*<sub>…,k,…</sub> = *x*<sub>k</sub>, with *k* on the new axis. For arrays, use [`ndarray::stack()`].
+/// At position *k* of the new axis, the result holds tensor *k*. For arrays, use [`ndarray::stack()`].
 ///
 /// # Shapes
 ///
@@ -164,12 +166,12 @@ pub fn concat_backward<P: Pattern, T: Element, U: Operand>(
 /// - `AxisOutOfRange`: the result does not have the axis;
 /// - `ShapeMismatch`: the shape of a tensor differs from the shape of the first tensor;
 /// - `FillsDiffer`: the fill of a tensor differs from the fill of the first tensor;
-/// - `AxisTooLong`: the number of tensors does not fit in the index type;
+/// - `AxisTooLong`: the new axis is too long for the index type;
 /// - `TooLarge`: the lanes of CSR need more than the larger of 1 GiB and 16 times the bytes of the tensors.
 ///
 /// # Complexity
 ///
-/// The same as [`concat()`].
+/// The complexity of [`concat()`].
 ///
 /// # Examples
 ///
@@ -215,7 +217,7 @@ pub fn stack<P: Pattern, T: Element>(
 ///
 /// # Complexity
 ///
-/// The cost of [`stack`], and one lookup in `upstream` per entry.
+/// The cost of [`stack`], and one lookup in `upstream` per entry of the tensors.
 ///
 /// # Examples
 ///
@@ -262,12 +264,13 @@ pub fn stack_backward<P: Pattern, T: Element, U: Operand>(
 ///
 /// # Errors
 ///
-/// - the errors of [`concat()`] for the last axis of each row, and of the rows for the axis before the last;
+/// - the errors of [`concat()`] for the last axis of each row, and for the axis before the last of the concatenated
+///   rows;
 /// - `AxisOutOfRange`: the rank of a block is below 2.
 ///
 /// # Complexity
 ///
-/// The same as [`concat()`].
+/// The complexity of [`concat()`].
 ///
 /// # Examples
 ///

@@ -18,7 +18,7 @@ impl<T: Element> Tensor<CooPattern<u32>, T> {
     ///
     /// # Errors
     ///
-    /// - `AxisTooLong`: `n` does not fit in `u32`;
+    /// - `AxisTooLong`: `n` is above 2<sup>32</sup>;
     /// - `TooLarge`: the matrix needs more than 1 GiB.
     ///
     /// # Examples
@@ -132,7 +132,7 @@ impl<T: Element> Tensor<CsrPattern<u32>, T> {
     ///
     /// # Errors
     ///
-    /// - `AxisTooLong`: `n` does not fit in `u32`;
+    /// - `AxisTooLong`: `n` is above 2<sup>32</sup>;
     /// - `TooLarge`: the matrix needs more than 1 GiB.
     ///
     /// # Examples

@@ -29,11 +29,15 @@ use crate::tensor::Tensor;
 ///
 /// # Errors
 ///
-/// `AxisOutOfRange`, `AxisRepeated`: `x` does not have an axis, or an axis appears twice.
+/// - `AxisOutOfRange`: `x` does not have one of the `axes`;
+/// - `AxisRepeated`: an axis appears twice;
+/// - `TooLarge`: the result for a broadcast array `x` exceeds both 1 GiB and 16 times the bytes of the array before
+///   broadcasting.
 ///
 /// # Complexity
 ///
-/// O(nnz · rank) per axis, without sorting. Along the leading axes of CSR, entire lanes move: O(nnz + lanes).
+/// O(entries of `x` · rank) per axis, without sorting. Along the leading axes of CSR, entire lanes move: O(entries +
+/// lanes).
 ///
 /// # Examples
 ///
@@ -75,7 +79,7 @@ pub fn flip<X: Operand>(x: &X, axes: impl Into<Axes>) -> Result<X::Reduced<X::El
 ///
 /// # Complexity
 ///
-/// The cost of the forward pass, one lookup in `upstream` per entry of its result, and O(nnz).
+/// The cost of [`flip()`], one lookup in `upstream` per entry of the forward result, and O(entries of `x`).
 ///
 /// # Examples
 ///
@@ -95,7 +99,7 @@ pub fn flip_backward<X: Operand, U: Operand>(
     select_with_backward(x, &flipped(x.lengths(), axes)?, upstream)
 }
 
-/// Returns the elements shifted along an axis; the elements at its end wrap around.
+/// Returns the elements shifted along an axis, with wrap-around at the ends.
 ///
 /// *y*<sub>k</sub> = *x*<sub>(k - places) mod n</sub> on the axis of length *n*. A negative `places` shifts toward the
 /// start of the axis.
@@ -112,11 +116,13 @@ pub fn flip_backward<X: Operand, U: Operand>(
 ///
 /// # Errors
 ///
-/// `AxisOutOfRange`: `x` does not have the axis.
+/// - `AxisOutOfRange`: `x` does not have the axis;
+/// - `TooLarge`: the result for a broadcast array `x` exceeds both 1 GiB and 16 times the bytes of the array before
+///   broadcasting.
 ///
 /// # Complexity
 ///
-/// O(nnz · rank), without sorting. Along the leading axes of CSR, entire lanes move: O(nnz + lanes).
+/// O(entries of `x` · rank), without sorting. Along the leading axes of CSR, entire lanes move: O(entries + lanes).
 ///
 /// # Examples
 ///
@@ -155,7 +161,7 @@ pub fn roll<X: Operand>(x: &X, places: isize, axis: impl Position) -> Result<X::
 ///
 /// # Complexity
 ///
-/// The cost of the forward pass, one lookup in `upstream` per entry of its result, and O(nnz).
+/// The cost of [`roll()`], one lookup in `upstream` per entry of the forward result, and O(entries of `x`).
 ///
 /// # Examples
 ///
@@ -180,8 +186,8 @@ pub fn roll_backward<X: Operand, U: Operand>(
 ///
 /// New positions of an array hold zero.
 ///
-/// *y*<sub>k</sub> = *x*<sub>k - before</sub> if *k* - before is a position of *x*. To pad with another value, set the
-/// fill of the tensor first: [`with_fill`](Tensor::with_fill).
+/// *y*<sub>k</sub> = *x*<sub>k − before</sub> if *k* − before is a position of *x*, where before is the first number of
+/// the pair of the axis. To pad with another value, set the fill of the tensor first: [`with_fill`](Tensor::with_fill).
 ///
 /// # Shapes
 ///
@@ -197,13 +203,14 @@ pub fn roll_backward<X: Operand, U: Operand>(
 /// # Errors
 ///
 /// - `RankMismatch`: the number of pairs differs from the number of axes;
-/// - `AxisOverflow`, `AxisTooLong`: the length of an axis does not fit in `usize` or in the index type of `x`;
-/// - `TooLarge`: the lanes of CSR need more than the larger of 1 GiB and 16 times this tensor's bytes.
+/// - `AxisOverflow`: the length of an axis of the result does not fit in `usize`;
+/// - `AxisTooLong`: an axis of the result is too long for the index type of `x`;
+/// - `TooLarge`: the lanes of CSR or the elements of an array exceed both 1 GiB and 16 times the bytes of `x`.
 ///
 /// # Complexity
 ///
-/// O(nnz) per axis with new positions before the existing positions, plus the lanes of CSR. Unchanged arrays are
-/// shared, including the values.
+/// O(entries of `x`) per axis with new positions before the existing positions, plus O(lanes) for CSR. A sparse result
+/// shares the values of `x` and all unchanged coordinates.
 ///
 /// # Examples
 ///
@@ -241,7 +248,7 @@ pub fn pad<X: Operand>(x: &X, widths: impl AsRef<[(usize, usize)]>) -> Result<X:
 ///
 /// # Complexity
 ///
-/// The cost of the forward pass, one lookup in `upstream` per entry of its result, and O(nnz).
+/// The cost of [`pad()`], one lookup in `upstream` per entry of the forward result, and O(entries of `x`).
 ///
 /// # Examples
 ///
@@ -278,7 +285,8 @@ pub fn pad_backward<X: Operand, U: Operand>(
 ///
 /// # Errors
 ///
-/// - `AxisOverflow`, `AxisTooLong`: the length of an axis does not fit in `usize` or in the index type of `x`;
+/// - `AxisOverflow`: the length of an axis of the result does not fit in `usize`;
+/// - `AxisTooLong`: an axis of the result is too long for the index type of `x`;
 /// - `TooLarge`: the result needs more than the larger of 1 GiB and 16 times the bytes of `x`.
 ///
 /// # Complexity
@@ -321,7 +329,7 @@ pub fn tile<X: Operand>(x: &X, times: impl AsRef<[usize]>) -> Result<X::Reduced<
 ///
 /// # Complexity
 ///
-/// The cost of the forward pass, one lookup in `upstream` per entry of its result, and O(nnz).
+/// The cost of [`tile()`], one lookup in `upstream` per entry of the forward result, and O(entries of `x`).
 ///
 /// # Examples
 ///
@@ -343,7 +351,7 @@ pub fn tile_backward<X: Operand, U: Operand>(
 
 /// Returns the tensor with each position of an axis repeated.
 ///
-/// *y*<sub>k</sub> = *x*<sub>⌊k / times⌋</sub> on the axis.
+/// *y*<sub>k</sub> = *x*<sub>⌊k / times⌋</sub> at each position *k* of the axis.
 ///
 /// # Shapes
 ///
@@ -358,7 +366,8 @@ pub fn tile_backward<X: Operand, U: Operand>(
 /// # Errors
 ///
 /// - `AxisOutOfRange`: `x` does not have the axis;
-/// - `AxisOverflow`, `AxisTooLong`: the length of the axis does not fit in `usize` or in the index type of `x`;
+/// - `AxisOverflow`: the length of the axis of the result does not fit in `usize`;
+/// - `AxisTooLong`: the axis of the result is too long for the index type of `x`;
 /// - `TooLarge`: the result needs more than the larger of 1 GiB and 16 times the bytes of `x`.
 ///
 /// # Complexity
@@ -402,7 +411,7 @@ pub fn repeat<X: Operand>(x: &X, times: usize, axis: impl Position) -> Result<X:
 ///
 /// # Complexity
 ///
-/// The cost of the forward pass, one lookup in `upstream` per entry of its result, and O(nnz).
+/// The cost of [`repeat()`], one lookup in `upstream` per entry of the forward result, and O(entries of `x`).
 ///
 /// # Examples
 ///
@@ -425,7 +434,8 @@ pub fn repeat_backward<X: Operand, U: Operand>(
 
 /// Returns the tensor broadcast to a larger shape.
 ///
-/// *y*<sub>k</sub> = *x*<sub>0</sub> on an axis of length 1 and on a new axis, and *x*<sub>k</sub> on all other axes.
+/// On an axis of length 1 and on a new axis, *y*<sub>k</sub> = *x*<sub>0</sub>. On any other axis, *y*<sub>k</sub> =
+/// *x*<sub>k</sub>. Here, *k* is a position of the axis in the result.
 ///
 /// # Shapes
 ///
@@ -440,7 +450,7 @@ pub fn repeat_backward<X: Operand, U: Operand>(
 /// # Errors
 ///
 /// - `NotBroadcastable`: `x` cannot be broadcast to `shape`;
-/// - `AxisTooLong`: an axis of `shape` does not fit in the index type of `x`;
+/// - `AxisTooLong`: an axis of `shape` is too long for the index type of `x`;
 /// - `TooLarge`: the result needs more than the larger of 1 GiB and 16 times the bytes of `x`. Unlike a view of an
 ///   array, the result stores each repeated entry.
 ///
@@ -485,7 +495,7 @@ pub fn broadcast_to<X: Operand>(x: &X, shape: impl Into<Shape>) -> Result<X::Red
 ///
 /// # Complexity
 ///
-/// The cost of the forward pass, one lookup in `upstream` per entry of its result, and O(nnz).
+/// The cost of [`broadcast_to()`], one lookup in `upstream` per entry of the forward result, and O(entries of `x`).
 ///
 /// # Examples
 ///
@@ -520,13 +530,15 @@ pub fn broadcast_to_backward<X: Operand, U: Operand>(
 ///
 /// # Errors
 ///
-/// - `AxisOutOfRange`, `AxisRepeated`: `x` does not have an axis, or an axis appears twice;
-/// - `AxisNotOne`: the length of an axis is not 1;
+/// - `AxisOutOfRange`: `x` does not have one of the `axes`;
+/// - `AxisRepeated`: an axis appears twice;
+/// - `AxisNotOne`: the length of one of the `axes` is not 1;
 /// - `TooLarge`: the new lanes of CSR need more than the larger of 1 GiB and 16 times the bytes of `x`.
 ///
 /// # Complexity
 ///
-/// O(rank): all arrays are shared. Removing the last axis of CSR is O(nnz · rank + lanes).
+/// O(rank) for a sparse `x`, because all arrays are shared. The removal of the last axis of CSR is O(entries · rank +
+/// lanes).
 ///
 /// # Examples
 ///
@@ -565,7 +577,7 @@ pub fn squeeze<X: Operand>(x: &X, axes: impl Into<Axes>) -> Result<X::Reduced<X:
 ///
 /// # Complexity
 ///
-/// The cost of the forward pass, one lookup in `upstream` per entry of its result, and O(nnz).
+/// The cost of [`squeeze()`], one lookup in `upstream` per entry of the forward result, and O(entries of `x`).
 ///
 /// # Examples
 ///
@@ -599,13 +611,14 @@ pub fn squeeze_backward<X: Operand, U: Operand>(
 ///
 /// # Errors
 ///
-/// - `AxisOutOfRange`, `AxisRepeated`: the result does not have an axis, or an axis appears twice;
+/// - `AxisOutOfRange`: the result does not have one of the `axes`;
+/// - `AxisRepeated`: an axis appears twice;
 /// - `TooLarge`: the new lanes of CSR need more than the larger of 1 GiB and 16 times the bytes of `x`.
 ///
 /// # Complexity
 ///
-/// O(rank), plus the zero coordinates of a new axis of COO. A new axis after the last axis of CSR is O(nnz · rank +
-/// lanes).
+/// O(rank) for a sparse `x`, plus the zero coordinates of a new axis of COO. A new axis after the last axis of CSR is
+/// O(entries · rank + lanes).
 ///
 /// # Examples
 ///
@@ -645,7 +658,7 @@ pub fn expand_dims<X: Operand>(x: &X, axes: impl Into<Axes>) -> Result<X::Reduce
 ///
 /// # Complexity
 ///
-/// The cost of the forward pass, one lookup in `upstream` per entry of its result, and O(nnz).
+/// The cost of [`expand_dims()`], one lookup in `upstream` per entry of the forward result, and O(entries of `x`).
 ///
 /// # Examples
 ///
@@ -685,7 +698,7 @@ pub fn expand_dims_backward<X: Operand, U: Operand>(
 ///
 /// # Complexity
 ///
-/// O(nnz · (rank + log nnz)), or O(nnz · rank) if only axes of length 1 move. CSR adds O(lanes).
+/// For *n* entries: O(*n* · (rank + log *n*)), or O(*n* · rank) if only axes of length 1 move. CSR adds O(lanes).
 ///
 /// # Examples
 ///
@@ -726,7 +739,7 @@ pub fn transpose<X: Operand>(x: &X) -> Result<X::Reduced<X::Elem>> {
 ///
 /// # Complexity
 ///
-/// The cost of the forward pass, one lookup in `upstream` per entry of its result, and O(nnz).
+/// The cost of [`transpose()`], one lookup in `upstream` per entry of the forward result, and O(entries of `x`).
 ///
 /// # Examples
 ///
@@ -762,7 +775,7 @@ pub fn transpose_backward<X: Operand, U: Operand>(x: &X, upstream: &U) -> Result
 ///
 /// # Complexity
 ///
-/// The same as [`transpose()`].
+/// The complexity of [`transpose()`].
 ///
 /// # Examples
 ///
@@ -802,7 +815,7 @@ pub fn move_axis<X: Operand>(x: &X, from: impl Position, to: impl Position) -> R
 ///
 /// # Complexity
 ///
-/// The cost of the forward pass, one lookup in `upstream` per entry of its result, and O(nnz).
+/// The cost of [`move_axis()`], one lookup in `upstream` per entry of the forward result, and O(entries of `x`).
 ///
 /// # Examples
 ///

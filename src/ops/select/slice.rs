@@ -15,8 +15,8 @@ use crate::tensor::Tensor;
 
 /// Returns a slice along each axis: a range with a step, or one position.
 ///
-/// The slices are the slices of `ndarray`. Write the slices with the macro [`s!`](ndarray::s) of `ndarray`. If the rank
-/// is dynamic, pass a list of [`SliceInfoElem`](ndarray::SliceInfoElem):
+/// Write the slices with the macro [`s!`](ndarray::s) of `ndarray`. If the rank is dynamic, pass a list of
+/// [`SliceInfoElem`](ndarray::SliceInfoElem):
 ///
 /// | in `s![…]` | result |
 /// | --- | --- |
@@ -27,7 +27,7 @@ use crate::tensor::Tensor;
 /// | `NewAxis` | a new axis of length 1, which is not an axis of `x` |
 ///
 /// A negative number counts from the end. For a range `a..b` with a step *s* > 0, *y*<sub>k</sub> = *x*<sub>a + s
-/// k</sub>. For *s* < 0, *y*<sub>k</sub> = *x*<sub>b - 1 + s k</sub>.
+/// k</sub> for each position *k* of the axis in the result. For *s* < 0, *y*<sub>k</sub> = *x*<sub>b − 1 + s k</sub>.
 ///
 /// # Shapes
 ///
@@ -42,18 +42,21 @@ use crate::tensor::Tensor;
 ///
 /// # Errors
 ///
-/// - `RankMismatch`: the number of slices differs from the number of axes;
+/// - `RankMismatch`: the number of slices, without `NewAxis`, differs from the number of axes;
 /// - `SliceOutOfRange`: a start or an end is outside `-n..=n` on an axis of length `n`, or a position is outside
 ///   `-n..n`. numpy clips the ends of ranges instead;
-/// - `ZeroStep`: a step is 0.
+/// - `ZeroStep`: a step is 0;
+/// - `TooLarge`: the result for a broadcast array `x` exceeds both 1 GiB and 16 times the bytes of the array before
+///   broadcasting.
 ///
 /// # Complexity
 ///
-/// A range of the first axis of COO is a window that shares the values: O(log nnz). If the range does not start at 0,
-/// the shift of its coordinates adds O(entries of the window). The same holds for the first axis after axes with single
-/// positions. A window of CSR shares values and columns, and adds O(lanes of the window) for its offsets.
+/// A range of the first axis of COO is a window that shares the values: O(log(entries of `x`)). If the range does not
+/// start at 0, the shift of the coordinates adds O(entries of the window). A range of the first axis after axes with
+/// single positions has the same cost. A window of CSR shares values and columns, and adds O(lanes of the window) for
+/// the offsets.
 ///
-/// All other slices cost O(nnz) in the window, or O(lanes + remaining entries) for CSR.
+/// All other slices cost O(entries of the window), or O(lanes + entries of the window) for CSR.
 ///
 /// # Examples
 ///
@@ -107,7 +110,7 @@ pub fn slice<X: Operand>(x: &X, slices: impl AsRef<[SliceInfoElem]>) -> Result<X
 ///
 /// # Complexity
 ///
-/// The cost of the forward pass, one lookup in `upstream` per entry of its result, and O(nnz).
+/// The cost of [`slice()`], one lookup in `upstream` per entry of the forward result, and O(entries of `x`).
 ///
 /// # Examples
 ///

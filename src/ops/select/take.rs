@@ -19,13 +19,14 @@ use crate::plan::take::{ALONG_BYTES, FLATTENED_BYTES, TakeResult, along, flatten
 
 /// Returns the elements at flat (row-major) positions.
 ///
-/// *y*<sub>k</sub> = *x*<sub>p(*i*<sub>k</sub>)</sub> for the indices *i* in `positions`. The function p maps a
-/// negative index to a position counted from the end. An option of [`Take`] changes p: an index that is out of range
-/// wraps around ([`wrap`](Take::wrap)) or moves to the nearest position ([`clip`](Take::clip)).
+/// *y*<sub>k</sub> = *x*<sub>p(*i*<sub>k</sub>)</sub> for the indices *i* in `positions` and each position *k* of
+/// `positions`. The function p maps a negative index to a position counted from the end. An option of [`Take`] changes
+/// p: an index that is out of range wraps around ([`wrap`](Take::wrap)) or moves to the nearest position
+/// ([`clip`](Take::clip)).
 ///
 /// # Shapes
 ///
-/// `x` has any shape, and is read as the list of all its positions. The size of `x` is never computed, and may exceed
+/// `x` has any shape, and is read as the list of all its positions. The number of positions of a sparse `x` may exceed
 /// every integer type. The result has the shape of `positions`, which may have any rank. The result has the format, the
 /// index type and the element type of `x`. For an array, the result is an array.
 ///
@@ -44,16 +45,19 @@ use crate::plan::take::{ALONG_BYTES, FLATTENED_BYTES, TakeResult, along, flatten
 ///
 /// # Errors
 ///
-/// - `PositionOutOfRange`: an index is outside `-n..n` for `n` elements; the error reports the first such index;
+/// - `LengthMismatch`: `positions` is a mask, and its length differs from the number of elements;
+/// - `PositionOutOfRange`: an index is outside `-n..n` for `n` elements, and `positions` does not wrap or clip. The
+///   error reports the first such index;
 /// - `TakeFromEmpty`: `positions` is not empty, in any mode, and `x` is empty;
-/// - `AxisTooLong`: an axis of `positions` does not fit in the index type of `x`;
+/// - `AxisTooLong`: an axis of `positions` is too long for the index type of `x`;
 /// - `TooLarge`: the result needs more than the larger of 1 GiB and 16 times the bytes of the inputs. This happens only
-///   if the index array is a broadcast view, or has very many rows of length zero.
+///   if `positions` is a range or a broadcast view, or has very many rows of length zero.
 ///
 /// # Complexity
 ///
-/// For k indices of COO: O(k · (rank + log nnz)), or O(k · rank · log nnz) for adversarial entries. For CSR: O(k ·
-/// (rank + log columns)) plus the offsets. For arrays: O(k) if contiguous, otherwise O(k · rank).
+/// For *k* indices into a COO tensor with *n* entries: O(*k* · (rank + log *n*)), or O(*k* · rank · log *n*) for
+/// adversarial entries. For CSR: O(*k* · (rank + log columns)), plus the offsets of the result. For arrays: O(*k*) if
+/// `x` is contiguous, otherwise O(*k* · rank).
 ///
 /// # Examples
 ///
@@ -98,8 +102,8 @@ pub fn take<'a, X: Operand, J: Position>(x: &X, positions: impl Into<Take<'a, J>
 ///
 /// The function avoids the allocation of a result.
 ///
-/// *y*<sub>k</sub> = *x*<sub>p(*i*<sub>k</sub>)</sub>, as in [`take`]. Sparse tensors do not have this form, because
-/// the stored positions of a result are known only after the take.
+/// The elements are those of [`take`]. This function does not accept sparse tensors, because the stored positions of a
+/// sparse result are known only after the take.
 ///
 /// # Shapes
 ///
@@ -124,7 +128,8 @@ pub fn take<'a, X: Operand, J: Position>(x: &X, positions: impl Into<Take<'a, J>
 ///
 /// # Complexity
 ///
-/// O(k) for k indices. If `x` and `out` are in row-major order, nothing is allocated; otherwise the same as [`take`].
+/// O(*k*) for *k* indices, without allocations, if `x`, `out` and the index array are contiguous in row-major order.
+/// Otherwise, the complexity of [`take`].
 ///
 /// # Examples
 ///
@@ -157,14 +162,15 @@ pub fn take_into<'a, T: Element, J: Position>(
 
 /// Returns the slices at positions of one axis.
 ///
-/// *y*<sub>a,k,b</sub> = *x*<sub>a,p(*i*<sub>k</sub>),b</sub> for *a* over the axes before `axis` and *b* over the axes
-/// after it, with p as in [`take`].
+/// *y*<sub>a,k,b</sub> = *x*<sub>a,p(*i*<sub>k</sub>),b</sub> for the indices *i* in `positions` and each position *k*
+/// of `positions`. Here, *a* is a position on the axes before `axis`, and *b* is a position on the axes after `axis`.
+/// The function p is the function of [`take`], for positions on the axis.
 ///
 /// # Shapes
 ///
-/// In the shape of the result, the axes of `positions` replace `axis`. A single index removes the axis; an index array
-/// of rank 2 replaces it by two axes. A negative axis counts from the end. The result has the format, the index type
-/// and the element type of `x`.
+/// In the shape of the result, the axes of `positions` replace `axis`. A single index removes the axis. An index array
+/// of rank 2 replaces the axis by two axes. A negative axis counts from the end. The result has the format, the index
+/// type and the element type of `x`.
 ///
 /// # Implicit values
 ///
@@ -181,20 +187,23 @@ pub fn take_into<'a, T: Element, J: Position>(
 /// # Errors
 ///
 /// - `AxisOutOfRange`: `x` does not have the axis, for example because its rank is 0;
-/// - `PositionOutOfRange`: an index is outside `-n..n` for an axis of length `n`;
+/// - `LengthMismatch`: `positions` is a mask, and its length differs from the length of the axis;
+/// - `PositionOutOfRange`: an index is outside `-n..n` for an axis of length `n`, and `positions` does not wrap or
+///   clip;
 /// - `TakeFromEmpty`: `positions` is not empty, in any mode, and the axis has length 0;
-/// - `AxisTooLong`: an axis of `positions` does not fit in the index type of `x`;
+/// - `AxisTooLong`: an axis of `positions` is too long for the index type of `x`;
 /// - `TooLarge`: the result needs more than the larger of 1 GiB and 16 times the bytes of the inputs. For a sparse
-///   tensor, the result includes up to 16 bytes of lists per entry.
+///   tensor, up to 16 bytes of working lists per entry of the result also count.
 ///
 /// Indices are always checked against the axis, even if another axis has length 0 and the result is empty. In numpy,
 /// the check depends on which axis has length 0.
 ///
 /// # Complexity
 ///
-/// For k indices and a result of m entries: at most O(nnz + k + m · (rank + log k)). Along the first axis, or an axis
-/// with many entries per index, each index is searched among the entries instead: O(k · log nnz + m · rank). Time and
-/// memory do not grow with the length of an axis, except for the offsets of CSR. For arrays: O(elements of the result).
+/// For *k* indices, *n* entries of `x` and *m* entries of the result: at most O(*n* + *k* + *m* · (rank + log *k*)).
+/// Along the first axis, or an axis with many entries per index, each index is searched among the entries instead:
+/// O(*k* · log *n* + *m* · rank). Time and memory do not grow with the length of an axis, except for the offsets of
+/// CSR. For arrays: O(elements of the result).
 ///
 /// # Examples
 ///
@@ -230,12 +239,13 @@ pub fn take_axis<'a, X: Operand, J: Position>(
     select_with(x, &Request::new(x.lengths(), positions.into(), Some(axis.to_i128()))?)
 }
 
-/// Returns the gradient of [`take`], added up at the positions that were taken.
+/// Returns the gradient of [`take`], summed at the taken positions.
 ///
-/// *dx*<sub>p</sub> = Σ<sub>k: p(*i*<sub>k</sub>) = p</sub> *dy*<sub>k</sub>
+/// *dx*<sub>q</sub> = the sum of *dy*<sub>k</sub> over all *k* with p(*i*<sub>k</sub>) = *q*, where *dy* is `upstream`,
+/// and *i* and p are as in [`take`]
 ///
 /// The terms are added from left to right, in the row-major order of the index array and in the type of the upstream
-/// gradient. A received zero is `+0.0`. The gradient depends only on the pattern of `x`, not on its values.
+/// gradient. A gradient of zero is `+0.0`. The gradient depends only on the pattern of `x`, not on its values.
 ///
 /// # Shapes
 ///
@@ -249,11 +259,11 @@ pub fn take_axis<'a, X: Operand, J: Position>(
 ///
 /// # NaN
 ///
-/// A single NaN gradient keeps its payload. A sum that is NaN is the canonical NaN.
+/// The NaN gradient of an element that is taken once keeps its payload. A sum that is NaN is the canonical NaN.
 ///
 /// # Gradient
 ///
-/// [Lazy graphs](crate::documents::gradients#gradients-of-a-graph) compute second gradients of most operations.
+/// [Lazy graphs](crate::documents::gradients#gradients-of-a-graph) compute the second gradient.
 ///
 /// # Errors
 ///
@@ -264,7 +274,7 @@ pub fn take_axis<'a, X: Operand, J: Position>(
 ///
 /// # Complexity
 ///
-/// The cost of [`take`], one lookup in `upstream` per index, and O(nnz) for the result (arrays: O(elements)).
+/// The cost of [`take`], one lookup in `upstream` per index, and O(entries of `x`), or O(elements of `x`) for arrays.
 ///
 /// # Examples
 ///
@@ -296,12 +306,13 @@ pub fn take_backward<'a, X: Operand, J: Position, U: Operand>(
     select_with_backward(x, &Request::new(x.lengths(), positions.into(), None)?, upstream)
 }
 
-/// Returns the gradient of [`take_axis`], added up at the positions that were taken.
+/// Returns the gradient of [`take_axis`], summed at the taken positions.
 ///
-/// *dx*<sub>a,p,b</sub> = Σ<sub>k: p(*i*<sub>k</sub>) = p</sub> *dy*<sub>a,k,b</sub>
+/// *dx*<sub>a,q,b</sub> = the sum of *dy*<sub>a,k,b</sub> over all *k* with p(*i*<sub>k</sub>) = *q*, where *dy* is
+/// `upstream`, and *a*, *b*, *i* and p are as in [`take_axis`]
 ///
-/// The terms are added in the row-major order of the forward result. Implicit values and NaN behave as in
-/// [`grad::take`](crate::grad::take).
+/// The terms are added from left to right, in the row-major order of the forward result and in the type of the upstream
+/// gradient. A gradient of zero is `+0.0`.
 ///
 /// # Shapes
 ///
@@ -309,15 +320,16 @@ pub fn take_backward<'a, X: Operand, J: Position, U: Operand>(
 ///
 /// # Implicit values
 ///
-/// For a sparse `x`, the result has the pattern of `x` (shared) and a fill of 0.
+/// For a sparse `x`, the result has the pattern of `x` (shared) and a fill of 0. Positions that `upstream` does not
+/// store have the fill of `upstream`. Gradients for unstored positions of `x` are dropped.
 ///
 /// # NaN
 ///
-/// A single NaN gradient keeps its payload. A sum that is NaN is the canonical NaN.
+/// The NaN gradient of an element that is taken once keeps its payload. A sum that is NaN is the canonical NaN.
 ///
 /// # Gradient
 ///
-/// [Lazy graphs](crate::documents::gradients#gradients-of-a-graph) compute second gradients of most operations.
+/// [Lazy graphs](crate::documents::gradients#gradients-of-a-graph) compute the second gradient.
 ///
 /// # Errors
 ///
@@ -328,8 +340,8 @@ pub fn take_backward<'a, X: Operand, J: Position, U: Operand>(
 ///
 /// # Complexity
 ///
-/// The cost of [`take_axis`], one lookup in `upstream` per entry of the forward result, and O(nnz) for the result
-/// (arrays: O(elements)).
+/// The cost of [`take_axis`], one lookup in `upstream` per entry of the forward result, and O(entries of `x`), or
+/// O(elements of `x`) for arrays.
 ///
 /// # Examples
 ///

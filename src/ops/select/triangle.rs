@@ -27,11 +27,13 @@ use crate::tensor::Tensor;
 /// # Errors
 ///
 /// - `RankMismatch`: `x` has fewer than two axes;
-/// - `FillNotZero`: the fill of `x` is not zero. The result would then need two different fills.
+/// - `FillNotZero`: the fill of `x` is not zero, so the result would need two fills;
+/// - `TooLarge`: the result for a broadcast array `x` exceeds both 1 GiB and 16 times the bytes of the array before
+///   broadcasting.
 ///
 /// # Complexity
 ///
-/// O(nnz · rank). If no entry is removed, the result shares all arrays with `x`.
+/// O(entries of `x` · rank). If no entry is removed, the result shares all arrays with a sparse `x`.
 ///
 /// # Examples
 ///
@@ -69,7 +71,7 @@ pub fn tril<X: Operand>(x: &X, offset: isize) -> Result<X::Reduced<X::Elem>> {
 ///
 /// # Complexity
 ///
-/// The cost of the forward pass, one lookup in `upstream` per entry of its result, and O(nnz).
+/// The cost of [`tril()`], one lookup in `upstream` per entry of the forward result, and O(entries of `x`).
 ///
 /// # Examples
 ///
@@ -107,7 +109,7 @@ pub fn tril_backward<X: Operand, U: Operand>(x: &X, upstream: &U, offset: isize)
 ///
 /// # Complexity
 ///
-/// O(nnz · rank). If no entry is removed, the result shares all arrays with `x`.
+/// O(entries of `x` · rank). If no entry is removed, the result shares all arrays with a sparse `x`.
 ///
 /// # Examples
 ///
@@ -145,7 +147,7 @@ pub fn triu<X: Operand>(x: &X, offset: isize) -> Result<X::Reduced<X::Elem>> {
 ///
 /// # Complexity
 ///
-/// The cost of the forward pass, one lookup in `upstream` per entry of its result, and O(nnz).
+/// The cost of [`triu()`], one lookup in `upstream` per entry of the forward result, and O(entries of `x`).
 ///
 /// # Examples
 ///
@@ -164,8 +166,8 @@ pub fn triu_backward<X: Operand, U: Operand>(x: &X, upstream: &U, offset: isize)
 
 /// Returns a diagonal of each matrix, as the last axis of the result.
 ///
-/// *y*<sub>k</sub> = *x*<sub>k + max(-o, 0), k + max(o, 0)</sub> for the offset *o*. The main diagonal has the offset
-/// 0. A diagonal with a positive offset is above the main diagonal.
+/// *y*<sub>k</sub> = *x*<sub>k + max(−o, 0), k + max(o, 0)</sub> for the offset *o* and each position *k* of the
+/// diagonal. The main diagonal has the offset 0. A diagonal with a positive offset is above the main diagonal.
 ///
 /// # Shapes
 ///
@@ -185,7 +187,7 @@ pub fn triu_backward<X: Operand, U: Operand>(x: &X, upstream: &U, offset: isize)
 ///
 /// # Complexity
 ///
-/// O(nnz · rank).
+/// O(entries of `x` · rank), or O(elements of the result · rank) for arrays.
 ///
 /// # Examples
 ///
@@ -225,7 +227,7 @@ pub fn diagonal<X: Operand>(x: &X, offset: isize) -> Result<X::Reduced<X::Elem>>
 ///
 /// # Complexity
 ///
-/// The cost of the forward pass, one lookup in `upstream` per entry of its result, and O(nnz).
+/// The cost of [`diagonal()`], one lookup in `upstream` per entry of the forward result, and O(entries of `x`).
 ///
 /// # Examples
 ///

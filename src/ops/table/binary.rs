@@ -32,7 +32,7 @@ macro_rules! __binary {
                 "Returns the nonnegative remainder of the division of two operands.";
             div_floor: DivFloor, Remainder -> same [] "Returns the quotient of two operands, rounded down to an integer.";
             rem_floor: RemFloor, Remainder -> same []
-                "Returns the remainder of division rounded down, with the sign of the right operand.";
+                "Returns the remainder of floor division, with the sign of the right operand.";
             pow: Pow, RealNumber -> same [pow_backward] "Returns the left operand to the power of the right operand.";
             minimum: Minimum, Real -> same [minimum_backward] "Returns the smaller of two elements.";
             maximum: Maximum, Real -> same [maximum_backward] "Returns the larger of two elements.";
@@ -41,7 +41,7 @@ macro_rules! __binary {
             hypot: Hypot, Float -> same [hypot_backward]
                 "Returns the square root of the sum of the squares of two elements.";
             atan2: Atan2, Float -> same [atan2_backward]
-                "Returns the angle of a point, with the ordinate on the left and the abscissa on the right.";
+                "Returns the angle of a point whose ordinate is the left operand, in radians.";
             logaddexp: Logaddexp, Float -> same [logaddexp_backward]
                 "Returns the logarithm of the sum of the exponentials of two elements.";
             equal: Equal, Element -> bool [] "Returns whether two elements are equal.";
@@ -57,7 +57,7 @@ macro_rules! __binary {
             shift_left: ShiftLeft, Shift -> same []
                 "Returns the left operand times 2 to the power of the right operand.";
             shift_right: ShiftRight, Shift -> same []
-                "Returns the left operand divided by 2 to the power of the right operand, rounded down.";
+                "Returns the left operand divided by 2 to the power of the right, rounded down.";
         }
     };
 }

@@ -41,7 +41,7 @@ macro_rules! __functions {
                 /// Returns whether each element is negative infinity
                 isneginf [Real -> Bool] (Truth Float) arrays []
                     command(Plain, "Test whether each element is -inf", "tests/data/mauna_loa_co2_monthly.npz");
-                /// Returns whether each element has a negative sign, also a zero
+                /// Returns whether each element is negative or −0.0
                 signbit [Real -> Bool] (Truth Signed Unsigned Float) arrays [];
                 /// Returns whether each element is an infinity of either sign
                 isinf [Element -> Bool] (Truth Float Complex) arrays []
@@ -88,7 +88,7 @@ macro_rules! __functions {
                     [cbrt_backward: Formula, |x, g| g.mul_nonzero(&(x.cbrt().square() * 3.0).recip())];
                 /// Returns the exponential of each element
                 exp [Float -> Same] (Float) tensors [exp_backward: Formula, |x, g| g.mul_nonzero(&x.exp())];
-                /// Returns the 2 to the power of each element
+                /// Returns 2 to the power of each element
                 exp2 [Float -> Same] (Float) tensors
                     [exp2_backward: Formula, |x, g| g.mul_nonzero(&(x.exp2() * LN_2))];
                 /// Returns the exponential of each element minus 1, accurate near zero

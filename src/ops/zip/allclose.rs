@@ -19,7 +19,7 @@ pub struct Tolerance {
     pub rtol: f64,
     /// The constant term of the tolerance; the default is 1e-8.
     pub atol: f64,
-    /// True if NaN is close to NaN.
+    /// True if NaN counts as close to NaN; the default is `false`.
     pub equal_nan: bool,
 }
 
@@ -91,18 +91,19 @@ impl<T: Magnitude> Zip<T, T> for Apart {
 
 /// Returns whether all elements of two operands are close to each other.
 ///
-/// |*x*<sub>k</sub> − *y*<sub>k</sub>| ≤ atol + rtol · |*y*<sub>k</sub>| for all *k*, in `f64`.
+/// The result is `true` if |*x*<sub>k</sub> − *y*<sub>k</sub>| ≤ atol + rtol · |*y*<sub>k</sub>| at all positions *k*,
+/// computed in `f64`.
 ///
 /// An infinity is close only to itself.
 ///
 /// # Shapes
 ///
 /// The operands have equal shapes, or are broadcast as in numpy. [`Partner`] lists the types of right operands. The
-/// elements have any numeric type.
+/// elements have any type except `bool`.
 ///
 /// # Implicit values
 ///
-/// Unstored positions count with their fills. For [stored views](crate::Stored), only positions that both operands
+/// At unstored positions, the fills are compared. For [stored views](crate::Stored), only positions that both operands
 /// store are compared.
 ///
 /// # NaN
@@ -118,11 +119,12 @@ impl<T: Magnitude> Zip<T, T> for Apart {
 ///
 /// - `NotBroadcastable`: the shapes cannot be broadcast together;
 /// - `AxisTooLong`: an axis of an array operand is too long for the index type of the sparse operand;
-/// - `TooLarge`: a sparse operand is broadcast to too many entries, or an array to too many elements.
+/// - `TooLarge`: the comparison of broadcast operands needs more than the larger of 1 GiB and 16 times the bytes of the
+///   operands.
 ///
 /// # Complexity
 ///
-/// O(entries of both operands), or O(elements) for arrays.
+/// O(entries of both operands after broadcasting), or O(elements of the broadcast shape) for two arrays.
 ///
 /// # Examples
 ///

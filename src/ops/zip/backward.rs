@@ -276,8 +276,8 @@ where
 
 /// Returns the gradients of [`where_`](crate::where_()): *dz* for the selected choice.
 ///
-/// *da* = *dz* if the condition holds, otherwise 0; *db* = 0 if the condition holds, otherwise *dz*. *da* is the
-/// gradient of `yes`, and *db* is the gradient of `no`.
+/// *da* = *dz* if the condition holds, otherwise 0; *db* = 0 if the condition holds, otherwise *dz*. Here, *da* is the
+/// gradient of `yes`, *db* is the gradient of `no`, and *dz* is `upstream`.
 ///
 /// # Shapes
 ///
@@ -287,8 +287,9 @@ where
 ///
 /// # Implicit values
 ///
-/// The gradient of a sparse operand has the pattern of the operand (shared) and a fill of 0. The stored values equal
-/// the gradient of the dense operand. At unstored positions, the condition and `upstream` have their fills.
+/// The gradient of a sparse operand has the pattern of the operand (shared) and a fill of 0. Its stored values are
+/// equal to the gradient of the dense operand at the same positions. At unstored positions, the condition and
+/// `upstream` have their fills.
 ///
 /// # NaN
 ///
@@ -296,18 +297,20 @@ where
 ///
 /// # Gradient
 ///
-/// [Lazy graphs](crate::documents::gradients#gradients-of-a-graph) compute second gradients of most operations.
-/// The condition does not have a gradient.
+/// [Lazy graphs](crate::documents::gradients#gradients-of-a-graph) compute the second gradient. The condition does not
+/// have a gradient.
 ///
 /// # Errors
 ///
 /// - `NotBroadcastable`: the shapes cannot be broadcast together;
 /// - `ShapeMismatch`: `upstream` does not have the shape of the forward result;
-/// - `TooLarge`: a sparse operand is broadcast to too many entries.
+/// - `TooLarge`: the elements of a broadcast choice exceed both 1 GiB and 16 times the bytes of the choice, the
+///   condition and `upstream`.
 ///
 /// # Complexity
 ///
-/// O(nnz) of each operand, broadcast, and at most a search of O(rank · log nnz) per entry.
+/// O(entries) per sparse operand after broadcasting and O(elements) per array, and a search of at most O(rank ·
+/// log(entries)) per entry.
 ///
 /// # Examples
 ///

@@ -33,8 +33,9 @@ impl<T: Bits> Zip<T, T> for BitAnd {
 #[doc = page!(shapes)]
 /// # Implicit values
 #[doc = page!(union)]
-/// If the fill of an operand is zero or `false`, all results with that fill are the same: entries of only the other
-/// operand are not stored. For [stored views](crate::Stored), the result has the common entries and the common fill.
+/// If the fill of an operand is zero or `false`, all results with that fill are the same. In this case, entries of only
+/// the other operand are not stored. For [stored views](crate::Stored), the result has the common entries and the
+/// common fill.
 #[doc = page!(implicit)]
 /// # NaN
 ///
@@ -117,9 +118,9 @@ impl<T: Bits> Zip<T, T> for BitOr {
 #[doc = page!(shapes)]
 /// # Implicit values
 #[doc = page!(union)]
-/// If the fill of an operand has all bits set or is `true`, all results with that fill are the same: entries of only
-/// the other operand are not stored. For [stored views](crate::Stored), an entry of only one operand is copied
-/// unchanged, and the result has the common fill.
+/// If the fill of an operand has all bits set or is `true`, all results with that fill are the same. In this case,
+/// entries of only the other operand are not stored. For [stored views](crate::Stored), an entry of only one operand is
+/// copied unchanged, and the result has the common fill.
 #[doc = page!(implicit)]
 /// # NaN
 ///

@@ -32,20 +32,20 @@ impl<T: Float> Zip<T, T> for Copysign {
 
 /// Returns the magnitude of the left operand with the sign of the right operand.
 ///
-/// *z*<sub>k</sub> = |*x*<sub>k</sub>| if *y*<sub>k</sub> is positive or +0.0, −|*x*<sub>k</sub>| if it is negative or
-/// −0.0
+/// *z*<sub>k</sub> = |*x*<sub>k</sub>| if *y*<sub>k</sub> is positive or +0.0, and −|*x*<sub>k</sub>| if
+/// *y*<sub>k</sub> is negative or −0.0
 ///
 /// # Shapes
 #[doc = page!(shapes)]
 /// # Implicit values
-/// If *x* has a fill of 0 or NaN, entries of only *y* are not stored. The fill of the result is then `+0.0` or NaN.
-/// Otherwise the result stores the union of both patterns: if only one operand has an entry at a position, the other
-/// operand contributes its fill. For [stored views](crate::Stored), the result has the common entries and the common
-/// fill.
+/// If *x* has a fill of 0 or NaN, entries of only *y* are not stored. In this case, the fill of the result is `+0.0` or
+/// NaN. Otherwise the result stores the union of both patterns: if only one operand has an entry at a position, the
+/// other operand contributes its fill. For [stored views](crate::Stored), the result has the common entries and the
+/// common fill.
 #[doc = page!(implicit)]
 /// # NaN
 ///
-/// NaN in *x* yields NaN. NaN in *y* counts as positive for any sign bit, because lacuna treats all NaNs as equal.
+/// NaN in *x* yields NaN. NaN in *y* counts as positive for any sign bit, because lacuna does not distinguish NaNs.
 /// numpy and PyTorch read the sign bit of a NaN.
 ///
 /// # Gradient
@@ -105,7 +105,7 @@ impl Differentiable for Copysign {
 #[doc = page!(gradient_implicit)]
 /// # NaN
 ///
-/// NaN in *x* yields NaN, and NaN in *y* counts as positive. An upstream gradient of zero yields `+0.0` for all
+/// NaN in *x* yields NaN in *dx*, and NaN in *y* counts as positive. An upstream gradient of zero yields `+0.0` for all
 /// elements.
 ///
 /// # Gradient

@@ -84,23 +84,23 @@ pub(crate) fn in_diff(error: Error) -> Error {
 
 /// Returns the differences of neighbours along an axis, taken `n` times.
 ///
-/// *y*<sub>k</sub> = *x*<sub>k + 1</sub> − *x*<sub>k</sub> on the axis, for `n` = 1. For a larger `n`, the differences
-/// of the differences, each rounded once.
+/// *y*<sub>k</sub> = *x*<sub>k + 1</sub> − *x*<sub>k</sub> for each position *k* of the axis of the result *y*, if `n`
+/// is 1. For a larger `n`, this rule is applied `n` times. Each difference is rounded once.
 ///
-/// To count a first or a last element that `x` does not have, as with `prepend` and `append` in numpy, call
+/// To add elements before the first or after the last element, as with `prepend` and `append` in numpy, call
 /// [`concat`](crate::concat()) first.
 ///
 /// # Shapes
 ///
-/// The axis is shorter by `n`, and has at least 0 positions. For `n` = 0 the result is `x`.
+/// The axis of the result is shorter by `n`, down to length 0. If `n` is 0, the result is `x`.
 ///
 /// # Implicit values
 ///
-/// The result is [`x[1..]`](crate::slice()) [minus](crate::sub()) `x[..-1]` on the axis. An entry of `x` is therefore
-/// in at most two differences. The result stores both, even if a difference is 0. The fill of the result is the
-/// difference of the fill and itself: 0, or NaN if the fill is not finite. If the fill is NaN, a difference is stored
-/// only if both elements are stored. For [stored views](crate::Stored), a missing neighbour is skipped: the other
-/// element is moved, or negated, and the result has the fill of `x`.
+/// If `n` is 1, the result is [`x[1..]`](crate::slice()) [minus](crate::sub()) `x[..-1]` on the axis. An entry of `x`
+/// is therefore in at most two differences. The result stores both differences, even if a difference is 0. The fill of
+/// the result is the difference of the fill and itself: 0, or NaN if the fill is not finite. If the fill is NaN, a
+/// difference is stored only if both elements are stored. For [stored views](crate::Stored), a stored element without a
+/// stored neighbour is copied, or negated if the element is subtracted. The result has the fill of `x`.
 ///
 /// # NaN
 ///
@@ -114,11 +114,13 @@ pub(crate) fn in_diff(error: Error) -> Error {
 ///
 /// - `Argument`: `n` is above 16;
 /// - `AxisOutOfRange`: `x` does not have the axis;
-/// - `Overflow`: an integer difference does not fit the element type.
+/// - `Overflow`: an integer difference does not fit the element type;
+/// - `TooLarge`: the result for a broadcast array `x` exceeds both 1 GiB and 16 times the bytes of the array before
+///   broadcasting.
 ///
 /// # Complexity
 ///
-/// O(nnz of `x` and of the result · rank) per order; O(elements) for arrays.
+/// O(entries of `x` and of the result · rank), `n` times. CSR adds O(lanes). O(elements of `x`) for arrays, `n` times.
 ///
 /// # Examples
 ///
@@ -169,8 +171,9 @@ fn zeros_at<T: Element, G: Element>(x: &ErasedOperand<'_, T>) -> Result<ErasedOp
 
 /// Returns the gradient of [`diff()`].
 ///
-/// *dx*<sub>k</sub> = *dy*<sub>k - 1</sub> − *dy*<sub>k</sub> on the axis, for `n` = 1, without a term that does not
-/// exist. For a larger `n`, this rule is applied `n` times.
+/// *dx*<sub>k</sub> = *dy*<sub>k − 1</sub> − *dy*<sub>k</sub> for each position *k* of the axis of `x`, if `n` is 1.
+/// Here, *dy* is `upstream`, and a term without a position in `upstream` is 0. For a larger `n`, this rule is applied
+/// `n` times.
 ///
 /// # Shapes
 ///
@@ -184,7 +187,10 @@ fn zeros_at<T: Element, G: Element>(x: &ErasedOperand<'_, T>) -> Result<ErasedOp
 ///
 /// # NaN
 ///
-/// A NaN of `upstream` is in the gradient of both elements of its difference.
+/// If a gradient in `upstream` is NaN, the gradients of both elements of its difference are NaN.
+///
+/// # Gradient
+///
 #[doc = page!(second_gradient)]
 ///
 /// # Errors
@@ -193,11 +199,11 @@ fn zeros_at<T: Element, G: Element>(x: &ErasedOperand<'_, T>) -> Result<ErasedOp
 /// - `AxisOutOfRange`: `x` does not have the axis;
 /// - `ShapeMismatch`: `upstream` does not have the shape of the forward result;
 /// - `TooLarge`: the differences of all orders below `n` need more than the larger of 1 GiB and 16 times the bytes of
-///   `x`.
+///   the gradient.
 ///
 /// # Complexity
 ///
-/// The cost of the forward pass, and two lookups in `upstream` per entry.
+/// The cost of [`diff()`], and two lookups in `upstream` per entry of `x`.
 ///
 /// # Examples
 ///

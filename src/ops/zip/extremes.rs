@@ -47,9 +47,9 @@ impl<T: Real> Zip<T, T> for Minimum {
 #[doc = page!(shapes)]
 /// # Implicit values
 #[doc = page!(union)]
-/// If the fill of an operand is NaN or the smallest integer of the type, all results with that fill are the same:
-/// entries of only the other operand are not stored. For [stored views](crate::Stored), an entry of only one operand is
-/// copied unchanged, and the result has the common fill.
+/// If the fill of an operand is NaN, the smallest integer of the type or `false`, all results with that fill are the
+/// same. In this case, entries of only the other operand are not stored. For [stored views](crate::Stored), an entry of
+/// only one operand is copied unchanged, and the result has the common fill.
 #[doc = page!(implicit)]
 /// # NaN
 ///
@@ -102,10 +102,10 @@ impl Differentiable for Minimum {
 
 /// Returns the gradients of [`minimum`](crate::minimum()).
 ///
-/// The smaller element receives the upstream gradient. If both elements are equal, each receives half of the upstream
-/// gradient.
+/// The smaller element receives the upstream gradient. If both elements are equal, each element receives half of the
+/// upstream gradient.
 ///
-/// *dx* = *dz* if *x* < *y*, *dz* / 2 if *x* = *y*, otherwise 0; *dy* likewise
+/// *dx* = *dz* if *x* < *y*, *dz* / 2 if *x* = *y*, otherwise 0; *dy* follows the same rule with *x* and *y* exchanged
 ///
 /// # Shapes
 #[doc = page!(gradient_shapes)]
@@ -180,9 +180,9 @@ impl<T: Real> Zip<T, T> for Maximum {
 #[doc = page!(shapes)]
 /// # Implicit values
 #[doc = page!(union)]
-/// If the fill of an operand is NaN or the largest integer of the type, all results with that fill are the same:
-/// entries of only the other operand are not stored. For [stored views](crate::Stored), an entry of only one operand is
-/// copied unchanged, and the result has the common fill.
+/// If the fill of an operand is NaN, the largest integer of the type or `true`, all results with that fill are the
+/// same. In this case, entries of only the other operand are not stored. For [stored views](crate::Stored), an entry of
+/// only one operand is copied unchanged, and the result has the common fill.
 #[doc = page!(implicit)]
 /// # NaN
 ///
@@ -235,10 +235,10 @@ impl Differentiable for Maximum {
 
 /// Returns the gradients of [`maximum`](crate::maximum()).
 ///
-/// The larger element receives the upstream gradient. If both elements are equal, each receives half of the upstream
-/// gradient.
+/// The larger element receives the upstream gradient. If both elements are equal, each element receives half of the
+/// upstream gradient.
 ///
-/// *dx* = *dz* if *x* > *y*, *dz* / 2 if *x* = *y*, otherwise 0; *dy* likewise
+/// *dx* = *dz* if *x* > *y*, *dz* / 2 if *x* = *y*, otherwise 0; *dy* follows the same rule with *x* and *y* exchanged
 ///
 /// # Shapes
 #[doc = page!(gradient_shapes)]

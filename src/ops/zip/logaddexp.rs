@@ -30,9 +30,8 @@ impl<T: Float> Zip<T, T> for Logaddexp {
 ///
 /// *z*<sub>k</sub> = ln(e<sup>*x*<sub>k</sub></sup> + e<sup>*y*<sub>k</sub></sup>)
 ///
-/// The exponentials do not overflow. A result of at least 1 is within 2 units in the last place. The difference of the
-/// elements is rounded, so a result near 0 can have fewer correct digits. Results are bitwise identical on every
-/// machine.
+/// The exponentials do not overflow. A result of at least 1 is within 2 units in the last place. A result near 0 can
+/// have fewer correct digits, because intermediate results are rounded. Results are bitwise identical on every machine.
 ///
 /// # Shapes
 #[doc = page!(shapes)]
@@ -43,7 +42,8 @@ impl<T: Float> Zip<T, T> for Logaddexp {
 #[doc = page!(implicit)]
 /// # NaN
 ///
-/// NaN in either element yields NaN. Negative infinity is the logarithm of 0: with it, the result is the other element.
+/// NaN in either element yields NaN. If an element is negative infinity, the result is the other element. This is
+/// because negative infinity is the logarithm of 0.
 ///
 /// # Gradient
 ///
@@ -86,10 +86,10 @@ impl Differentiable for Logaddexp {
 
 /// Returns the gradients of [`logaddexp`](crate::logaddexp()).
 ///
-/// *dx* = *dz* / (1 + e<sup>*y* − *x*</sup>), *dy* = *dz* / (1 + e<sup>*x* − *y*</sup>); each derivative is computed in
-/// `f64` and rounded once
+/// *dx* = *dz* / (1 + e<sup>*y* − *x*</sup>), *dy* = *dz* / (1 + e<sup>*x* − *y*</sup>)
 ///
-/// Equal elements, also infinities, receive one half each.
+/// Each derivative is computed in `f64` and rounded once to the element type. If both elements are equal, each element
+/// receives half of the upstream gradient, even if the elements are infinite.
 ///
 /// # Shapes
 #[doc = page!(gradient_shapes)]
@@ -97,7 +97,8 @@ impl Differentiable for Logaddexp {
 #[doc = page!(gradient_implicit)]
 /// # NaN
 ///
-/// NaN in an element yields NaN. An upstream gradient of zero yields `+0.0` for all operands.
+/// NaN in either element yields NaN for both operands. An upstream gradient of zero yields `+0.0` for both operands,
+/// for any elements.
 ///
 /// # Gradient
 #[doc = page!(no_second_gradient)]
@@ -118,7 +119,8 @@ impl Differentiable for Logaddexp {
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 ///
-/// Source: the rule of calculus; [`torch.logaddexp`](https://docs.pytorch.org/docs/stable/generated/torch.logaddexp.html).
+/// Source: the rule of calculus;
+/// [`torch.logaddexp`](https://docs.pytorch.org/docs/stable/generated/torch.logaddexp.html).
 pub fn logaddexp_backward<X, Y, U>(x: &X, y: &Y, upstream: &U) -> Result<Gradients<X, Y, U::Elem>>
 where
     X: Operand<Elem = U::Elem>,

@@ -72,8 +72,8 @@ impl<P: Pattern, T: Element> Stored<'_, P, T> {
 ///
 /// # Complexity
 ///
-/// O(entries of both patterns) if `upstream` has the pattern of the tensor. Otherwise each entry adds a search of at
-/// most O(rank · log nnz).
+/// O(entries of both patterns) if `upstream` has the pattern of the tensor. Otherwise, each entry of the tensor adds a
+/// search in `upstream` of at most O(rank · log(entries of `upstream`)).
 ///
 /// # Examples
 ///
@@ -104,7 +104,8 @@ pub fn mask_backward<P: Pattern, T: Element, U: Operand>(
 ///
 /// # Implicit values
 ///
-/// As in [`grad::mask`](crate::grad::mask).
+/// The result has the pattern of the tensor (shared) and a fill of 0. Positions that `upstream` does not store have the
+/// fill of `upstream`.
 ///
 /// # Errors
 ///
@@ -112,7 +113,7 @@ pub fn mask_backward<P: Pattern, T: Element, U: Operand>(
 ///
 /// # Complexity
 ///
-/// As in [`grad::mask`](crate::grad::mask).
+/// The complexity of [`grad::mask`](crate::grad::mask).
 ///
 /// # Examples
 ///

@@ -30,19 +30,19 @@ impl<T: Float> Zip<T, T> for Hypot {
 ///
 /// *z*<sub>k</sub> = √(*x*<sub>k</sub>² + *y*<sub>k</sub>²)
 ///
-/// The result is within 1 unit in the last place, and does not overflow before it is rounded. Results are bitwise
-/// identical on every machine.
+/// The result is within 1 unit in the last place. The squares do not overflow. Results are bitwise identical on every
+/// machine.
 ///
 /// # Shapes
 #[doc = page!(shapes)]
 /// # Implicit values
 #[doc = page!(union)]
-/// If the fill of an operand is infinite, all results with that fill are infinite: entries of only the other operand are
-/// not stored. For [stored views](crate::Stored), the result has the common entries and the common fill.
+/// If the fill of an operand is infinite, all results with that fill are infinite, so entries of only the other operand
+/// are not stored. For [stored views](crate::Stored), the result has the common entries and the common fill.
 #[doc = page!(implicit)]
 /// # NaN
 ///
-/// NaN in either element yields NaN, unless the other element is infinite: then the result is infinity.
+/// An infinite element yields infinity, even if the other element is NaN. Otherwise, NaN in either element yields NaN.
 ///
 /// # Gradient
 ///
@@ -84,9 +84,10 @@ impl Differentiable for Hypot {
 
 /// Returns the gradients of [`hypot`](crate::hypot()).
 ///
-/// *dx* = *dz* · (*x* / *z*), *dy* = *dz* · (*y* / *z*); each derivative is computed in `f64` and rounded once
+/// *dx* = *dz* · (*x* / *z*), *dy* = *dz* · (*y* / *z*)
 ///
-/// At the point (0, 0), both gradients are 0.
+/// Each derivative is computed in `f64` and rounded once to the element type. At the point (0, 0), both derivatives
+/// are 0.
 ///
 /// # Shapes
 #[doc = page!(gradient_shapes)]
@@ -94,8 +95,8 @@ impl Differentiable for Hypot {
 #[doc = page!(gradient_implicit)]
 /// # NaN
 ///
-/// NaN in an element yields NaN. An infinite element has a gradient of NaN. An upstream gradient of zero yields `+0.0` for
-/// all operands.
+/// NaN in either element yields NaN for both operands. The gradient of an infinite element is NaN. An upstream gradient
+/// of zero yields `+0.0` for both operands, for any elements.
 ///
 /// # Gradient
 #[doc = page!(no_second_gradient)]
@@ -143,11 +144,12 @@ impl<T: Float> Zip<T, T> for Atan2 {
     }
 }
 
-/// Returns the angle of a point, with the ordinate on the left and the abscissa on the right.
+/// Returns the angle of a point whose ordinate is the left operand, in radians.
 ///
-/// *z*<sub>k</sub> = the angle between the *x* axis and the point (*y*<sub>k</sub>, *x*<sub>k</sub>), in radians from −π to π
+/// *z*<sub>k</sub> = the angle from −π to π between the positive horizontal axis and the point with the abscissa
+/// *y*<sub>k</sub> and the ordinate *x*<sub>k</sub>
 ///
-/// The left operand *x* is the ordinate, as in numpy. The result is within 2 units in the last place. Results are bitwise
+/// The order of the operands is as in numpy. The result is within 2 units in the last place. Results are bitwise
 /// identical on every machine.
 ///
 /// # Shapes
@@ -159,7 +161,8 @@ impl<T: Float> Zip<T, T> for Atan2 {
 #[doc = page!(implicit)]
 /// # NaN
 ///
-/// NaN in either element yields NaN. For two zeros the result is ±0 or ±π, by their signs.
+/// NaN in either element yields NaN. The angle of two zeros is ±0 if *y* is +0.0, and ±π if *y* is −0.0; the sign is
+/// the sign of *x*.
 ///
 /// # Gradient
 ///
@@ -203,10 +206,10 @@ impl Differentiable for Atan2 {
 
 /// Returns the gradients of [`atan2`](crate::atan2()).
 ///
-/// *dx* = *dz* · *y* / (*x*² + *y*²), *dy* = −*dz* · *x* / (*x*² + *y*²); each derivative is computed in `f64` and
-/// rounded once
+/// *dx* = *dz* · *y* / (*x*² + *y*²), *dy* = −*dz* · *x* / (*x*² + *y*²)
 ///
-/// At the point (0, 0), both gradients are 0.
+/// Each derivative is computed in `f64` and rounded once to the element type. At the point (0, 0), both derivatives
+/// are 0.
 ///
 /// # Shapes
 #[doc = page!(gradient_shapes)]
@@ -214,8 +217,9 @@ impl Differentiable for Atan2 {
 #[doc = page!(gradient_implicit)]
 /// # NaN
 ///
-/// NaN in an element yields NaN. If *y* is infinite, *dx* is NaN and *dy* is 0; if *x* is infinite, *dy* is NaN and *dx*
-/// is 0. An upstream gradient of zero yields `+0.0` for all operands.
+/// NaN in either element yields NaN for both operands. If only *y* is infinite, *dx* is NaN and *dy* is 0. If only *x*
+/// is infinite, *dx* is 0 and *dy* is NaN. If both elements are infinite, both gradients are NaN. An upstream gradient
+/// of zero yields `+0.0` for both operands, for any elements.
 ///
 /// # Gradient
 #[doc = page!(no_second_gradient)]

@@ -32,16 +32,16 @@ impl<T: RealNumber> Zip<T, T> for Pow {
 ///
 /// *z*<sub>k</sub> = *x*<sub>k</sub><sup>*y*<sub>k</sub></sup>
 ///
-/// Floats are computed in `f64` and rounded once. Results are bitwise identical on every machine. A square is exact
-/// before it is rounded. Any element to the power of 0 is 1, and 1 to any power is 1. If all elements have the same
-/// exponent, use [`powi`](crate::powi()) or [`powf`](crate::powf()).
+/// Floats are computed in `f64` and rounded once. Results are bitwise identical on every machine. A square is correctly
+/// rounded. Any element to the power of 0 is 1. The float 1 to any power is 1. If all elements have the same exponent,
+/// use [`powi`](crate::powi()) or [`powf`](crate::powf()).
 ///
 /// # Shapes
 #[doc = page!(shapes)]
 /// # Implicit values
 ///
 /// If only one operand has an entry at a position, the other operand contributes its fill. The result stores the union
-/// of both patterns. The fill of the result is the power of both fills; a zero is `+0.0`.
+/// of both patterns. The fill of the result is the power of both fills. A fill of zero is `+0.0`.
 ///
 /// If the fill of *y* is 0, all results with that fill are 1: entries of only *x* are not stored. If *x* has float
 /// elements and a fill of 1, entries of only *y* are not stored. For [stored views](crate::Stored), the result has the
@@ -49,8 +49,8 @@ impl<T: RealNumber> Zip<T, T> for Pow {
 #[doc = page!(implicit)]
 /// # NaN
 ///
-/// The result is NaN if either element is NaN, except for the powers that are always 1. A negative number to a power
-/// that is not an integer is NaN.
+/// The result is NaN if either element is NaN, with two exceptions. NaN to the power of 0 is 1, and 1 to the power of
+/// NaN is 1. A finite negative number to a finite power that is not an integer is NaN.
 ///
 /// # Gradient
 ///
@@ -58,8 +58,8 @@ impl<T: RealNumber> Zip<T, T> for Pow {
 ///
 /// # Errors
 ///
-/// - `Overflow`: a result does not fit the integer type, or an integer has a negative exponent; the error reports the
-///   position;
+/// - `Overflow`: a result or the fill of the result does not fit the integer type, or an integer has a negative
+///   exponent;
 #[doc = page!(errors)]
 /// # Complexity
 #[doc = page!(complexity)]
@@ -97,10 +97,10 @@ impl Differentiable for Pow {
 
 /// Returns the gradients of [`pow`](crate::pow()).
 ///
-/// *dx* = *dz* · (*y* · *x*<sup>*y* − 1</sup>), *dy* = *dz* · (*z* · ln *x*); each derivative is computed in
-/// `f64` and rounded once
+/// *dx* = *dz* · (*y* · *x*<sup>*y* − 1</sup>), *dy* = *dz* · (*z* · ln *x*)
 ///
-/// The derivative of a constant is 0: *dx* = 0 if *y* = 0, and *dy* = 0 if *x* = 0 and *y* ≥ 0.
+/// Each derivative is computed in `f64` and rounded once to the element type. If *y* is 0, the derivative for *x* is 0.
+/// If *x* is 0 and *y* ≥ 0, the derivative for *y* is 0.
 ///
 /// # Shapes
 #[doc = page!(gradient_shapes)]
@@ -108,8 +108,8 @@ impl Differentiable for Pow {
 #[doc = page!(gradient_implicit)]
 /// # NaN
 ///
-/// As in [`pow`](crate::pow()). For a negative base, *dy* is NaN. An upstream gradient of zero yields `+0.0` for all
-/// operands.
+/// NaN in either element yields NaN, except for *dx* if *y* is 0, and for *dy* if *x* is 1. For a negative base, *dy*
+/// is NaN. An upstream gradient of zero yields `+0.0` for both operands, for any elements.
 ///
 /// # Gradient
 #[doc = page!(no_second_gradient)]

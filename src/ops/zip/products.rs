@@ -35,9 +35,10 @@ impl<T: Element> Zip<T, T> for Mul {
 /// # Implicit values
 ///
 /// If both fills are zero, the result stores the common entries. An unstored zero times a finite element is zero. An
-/// unstored zero times an element that is not finite returns an error, because `0 * inf` is NaN. If one fill is zero
-/// and the other fill is finite, entries of only the operand with the finite fill are not stored. These entries must
-/// also be finite. Integers and `bool` are always finite. For `bool`, `*` is `and`.
+/// unstored zero times an element that is not finite returns an error, because `0 * inf` is NaN. If only one fill is
+/// zero and the other fill is finite, the result stores the entries of the operand with the zero fill. Other entries of
+/// the other operand are not stored, and must be finite. Integers and `bool` are always finite. For `bool`, `*` is
+/// `and`.
 ///
 /// If the fill of an operand is NaN, all results with that fill are NaN: entries of only the other operand are not
 /// stored. With any other fill, the result stores the union of both patterns. For [stored views](crate::Stored), the
@@ -54,8 +55,8 @@ impl<T: Element> Zip<T, T> for Mul {
 /// # Errors
 ///
 /// - `Overflow`: an integer result or the fill of the result does not fit the element type;
-/// - `NonFinite`: an element that is not finite is multiplied by an unstored zero; the error reports the coordinates of
-///   the element. Stored views do not read unstored positions;
+/// - `NonFinite`: an element that is not finite is multiplied by an unstored zero of a tensor, and both fills are
+///   finite. The error reports the coordinates of the element;
 #[doc = page!(errors)]
 /// # Complexity
 #[doc = page!(complexity)]
@@ -104,7 +105,8 @@ impl Differentiable for Mul {
 #[doc = page!(gradient_implicit)]
 /// # NaN
 ///
-/// As in [`mul`](crate::mul()), except that an upstream gradient of zero yields `+0.0` for all operands.
+/// NaN in *y* yields NaN in *dx*, and NaN in *x* yields NaN in *dy*. An upstream gradient of zero yields `+0.0` for
+/// both operands, for any elements.
 ///
 /// # Gradient
 #[doc = page!(second_gradient)]
@@ -162,9 +164,9 @@ impl<T: Element> Zip<T, T> for MulNonzero {
 #[doc = page!(shapes)]
 /// # Implicit values
 ///
-/// If the left fill is zero, entries of only *y* are not stored. Otherwise the pattern is the same as for [`mul`],
-/// except that a fill of NaN on the right does not drop any entries of *x*. For [stored views](crate::Stored), the
-/// result has the common entries and the common fill.
+/// If the fill of *x* is zero, entries of only *y* are not stored. Otherwise the pattern is the same as for [`mul`],
+/// except that all entries of *x* are stored if the fill of *y* is NaN. For [stored views](crate::Stored), the result
+/// has the common entries and the common fill.
 #[doc = page!(implicit)]
 /// # NaN
 ///
@@ -172,11 +174,13 @@ impl<T: Element> Zip<T, T> for MulNonzero {
 ///
 /// # Gradient
 ///
-/// The gradient of [`mul`]: [`grad::mul`](crate::grad::mul()).
+/// [`grad::mul`](crate::grad::mul()), the gradient of [`mul`].
 ///
 /// # Errors
 ///
-/// - `Overflow`, `NonFinite`: as in [`mul`];
+/// - `Overflow`: an integer result or the fill of the result does not fit the element type;
+/// - `NonFinite`: an element of *x* that is not finite is multiplied by an unstored zero of *y*, and both fills are
+///   finite;
 #[doc = page!(errors)]
 /// # Complexity
 #[doc = page!(complexity)]
@@ -237,8 +241,9 @@ impl<T: Numeric> Zip<T, T> for Div {
 #[doc = page!(implicit)]
 /// # NaN
 ///
-/// NaN divided by any element, `0 / 0` and `inf / inf` are NaN. A complex quotient is computed by Smith's method, as in
-/// numpy.
+/// NaN divided by any element, any element divided by NaN, `0 / 0` and `inf / inf` are NaN. A complex quotient is
+/// computed by Smith's method, as in numpy. A complex fill of *x* makes all results with that fill NaN only if both
+/// parts are NaN.
 ///
 /// # Gradient
 ///
@@ -248,6 +253,8 @@ impl<T: Numeric> Zip<T, T> for Div {
 ///
 /// - `Overflow`: an integer result or the fill of the result does not fit the element type;
 /// - `DivisionByZero`: an integer element or an integer fill is divided by zero;
+/// - `NonFinite`: an unstored zero of *x* is divided by an element of *y* that is zero or NaN. Only a broadcast sparse
+///   *y* that stores every position leads to this error;
 #[doc = page!(errors)]
 /// # Complexity
 #[doc = page!(complexity)]
@@ -266,7 +273,8 @@ impl<T: Numeric> Zip<T, T> for Div {
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 ///
-/// Definition: [`numpy.divide`](https://numpy.org/doc/stable/reference/generated/numpy.divide.html).
+/// Definition: [`numpy.divide`](https://numpy.org/doc/stable/reference/generated/numpy.divide.html), except that
+/// quotients of integers are integers.
 #[doc(alias = "divide")]
 #[doc(alias = "true_divide")]
 #[doc(alias = "numpy.divide")]
@@ -287,7 +295,7 @@ impl Differentiable for Div {
 
 /// Returns the gradients of [`div`](crate::div()).
 ///
-/// *dx* = *dz* / *y*, *dy* = −(*dz* · ((*x* / *y*) / *y*)), each step rounded
+/// *dx* = *dz* / *y*, *dy* = −(*dz* · ((*x* / *y*) / *y*)), where each quotient and each product is rounded
 ///
 /// # Shapes
 #[doc = page!(gradient_shapes)]
@@ -295,8 +303,8 @@ impl Differentiable for Div {
 #[doc = page!(gradient_implicit)]
 /// # NaN
 ///
-/// As in [`div`](crate::div()): if *y* is zero, the gradients are NaN or infinite. An upstream gradient of zero yields
-/// `+0.0` for all operands.
+/// If *y* is zero, the gradients are NaN or infinite. NaN in *y* yields NaN for both operands, and NaN in *x* yields
+/// NaN in *dy*. An upstream gradient of zero yields `+0.0` for both operands, for any elements.
 ///
 /// # Gradient
 #[doc = page!(second_gradient)]

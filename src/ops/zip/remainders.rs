@@ -37,7 +37,7 @@ impl<T: Remainder> Zip<T, T> for Rem {
 #[doc = page!(implicit)]
 /// # NaN
 ///
-/// NaN in either operand, a divisor of zero, and an infinite *x* yield NaN.
+/// For floats, NaN in either operand, a divisor of zero, and an infinite *x* yield NaN.
 ///
 /// # Gradient
 ///
@@ -70,7 +70,8 @@ impl<T: Remainder> Zip<T, T> for Rem {
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 ///
-/// Definition: [`numpy.fmod`](https://numpy.org/doc/stable/reference/generated/numpy.fmod.html).
+/// Definition: [`numpy.fmod`](https://numpy.org/doc/stable/reference/generated/numpy.fmod.html), except that an integer
+/// divided by zero is an error.
 #[doc(alias = "modulo")]
 #[doc(alias = "numpy.fmod")]
 #[doc(alias = "torch.fmod")]
@@ -107,7 +108,7 @@ impl<T: Remainder> Zip<T, T> for RemEuclid {
 #[doc = page!(implicit)]
 /// # NaN
 ///
-/// NaN in either operand, a divisor of zero, and an infinite *x* yield NaN.
+/// For floats, NaN in either operand, a divisor of zero, and an infinite *x* yield NaN.
 ///
 /// # Gradient
 ///
@@ -169,8 +170,9 @@ impl<T: Remainder> Zip<T, T> for DivFloor {
 ///
 /// *z*<sub>k</sub> = ⌊*x*<sub>k</sub> / *y*<sub>k</sub>⌋
 ///
-/// The remainder is [`rem_floor`](crate::rem_floor()). Floats are computed in `f64`: the integer is exact up to
-/// 2<sup>51</sup>. A larger integer is within 2 units in the last place.
+/// [`rem_floor`](crate::rem_floor()) returns the remainder of this division. Quotients of floats are computed in `f64`,
+/// and are exact up to 2<sup>51</sup> before they are rounded to the element type. A larger quotient is within 2 units
+/// in the last place.
 ///
 /// # Shapes
 #[doc = page!(shapes)]
@@ -180,8 +182,8 @@ impl<T: Remainder> Zip<T, T> for DivFloor {
 #[doc = page!(implicit)]
 /// # NaN
 ///
-/// NaN in either operand, `0 / 0` and an infinite *x* with a nonzero *y* yield NaN. Other floats divided by zero yield
-/// an infinity.
+/// For floats, NaN in either operand, `0 / 0`, and an infinite *x* with a nonzero *y* yield NaN. Any other float
+/// divided by zero yields an infinity.
 ///
 /// # Gradient
 ///
@@ -190,6 +192,8 @@ impl<T: Remainder> Zip<T, T> for DivFloor {
 /// # Errors
 ///
 /// - `DivisionByZero`: an integer element or an integer fill is divided by zero;
+/// - `NonFinite`: an unstored zero of *x* is divided by an element of *y* that is zero or NaN. Only a broadcast sparse
+///   *y* that stores every position leads to this error;
 /// - `Overflow`: the smallest integer of a signed type is divided by −1;
 #[doc = page!(errors)]
 /// # Complexity
@@ -235,7 +239,7 @@ impl<T: Remainder> Zip<T, T> for RemFloor {
     }
 }
 
-/// Returns the remainder of division rounded down, with the sign of the right operand.
+/// Returns the remainder of floor division, with the sign of the right operand.
 ///
 /// *z*<sub>k</sub> = *x*<sub>k</sub> − *y*<sub>k</sub> · ⌊*x*<sub>k</sub> / *y*<sub>k</sub>⌋
 ///
@@ -249,7 +253,7 @@ impl<T: Remainder> Zip<T, T> for RemFloor {
 #[doc = page!(implicit)]
 /// # NaN
 ///
-/// NaN in either operand, a divisor of zero, and an infinite *x* yield NaN.
+/// For floats, NaN in either operand, a divisor of zero, and an infinite *x* yield NaN.
 ///
 /// # Gradient
 ///

@@ -19,7 +19,8 @@ use crate::tensor::Tensor;
 
 /// One number per position of an axis.
 ///
-/// The argument is `&factors`. The factors are a slice, a `Vec`, an `ndarray` array or a tensor of rank 1.
+/// An argument is a reference to a slice, a `Vec`, an `ndarray` array or a tensor, or an `ndarray` view. Arrays, views
+/// and tensors of factors have rank 1.
 pub trait Factors<T: Element> {
     /// Returns the numbers; rejects any other count or rank.
     #[doc(hidden)]
@@ -68,7 +69,7 @@ fn in_order<T: Element, D: Dimension>(array: &ArrayBase<impl Data<Elem = T>, D>)
 /// With the last axis, each column of a matrix is multiplied by one number. With the axis before the last, each row is
 /// multiplied by one number.
 ///
-/// *z*<sub>…j…</sub> = *x*<sub>…j…</sub> · *f*<sub>j</sub>
+/// *z*<sub>…j…</sub> = *x*<sub>…j…</sub> · *f*<sub>j</sub> for each position *j* of the axis and the factors *f*
 ///
 /// # Shapes
 ///
@@ -77,8 +78,8 @@ fn in_order<T: Element, D: Dimension>(array: &ArrayBase<impl Data<Elem = T>, D>)
 ///
 /// # Implicit values
 ///
-/// The pattern is shared. The fill times each factor must be one value, ignoring the sign of zero. A fill of zero
-/// satisfies this condition if every slice with a factor that is not finite is stored completely.
+/// The result shares the pattern of *x*. The fill times each factor must be one value, ignoring the sign of zero. A
+/// fill of zero satisfies this condition if every slice with a factor that is not finite is stored completely.
 /// [`x.stored().scale(…)`](crate::Stored) scales only the entries, for any fill and factors, and keeps the fill.
 ///
 /// # NaN
@@ -96,12 +97,14 @@ fn in_order<T: Element, D: Dimension>(array: &ArrayBase<impl Data<Elem = T>, D>)
 /// - `AxisOutOfRange`: the operand does not have the axis;
 /// - `LengthMismatch`: the number of factors differs from the length of the axis;
 /// - `RankMismatch`: an array or a tensor of factors does not have rank 1;
-/// - `FillVaries`: unstored positions would hold different values;
-/// - `Overflow`: an integer product or the fill of the result does not fit the element type.
+/// - `FillVaries`: unstored positions of the result would have different values;
+/// - `Overflow`: an integer product or the fill of the result does not fit the element type;
+/// - `TooLarge`: the result for a broadcast array *x* exceeds both 1 GiB and 16 times the bytes of the arrays before
+///   broadcasting.
 ///
 /// # Complexity
 ///
-/// O(nnz + factors), for arrays O(elements).
+/// O(entries of *x* + factors), or O(elements of *x*) for arrays.
 ///
 /// # Examples
 ///

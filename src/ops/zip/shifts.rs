@@ -21,7 +21,8 @@ impl<T: Shift> Zip<T, T> for ShiftLeft {
 ///
 /// *z*<sub>k</sub> = *x*<sub>k</sub> · 2<sup>*y*<sub>k</sub></sup>
 ///
-/// The bits move to the left by *y*<sub>k</sub>. Zero remains zero for any count.
+/// The bits of *x*<sub>k</sub> move to the left by *y*<sub>k</sub> places. Zero remains zero for every *y*<sub>k</sub>
+/// of at least 0.
 ///
 /// # Shapes
 #[doc = page!(shapes)]
@@ -39,7 +40,7 @@ impl<T: Shift> Zip<T, T> for ShiftLeft {
 ///
 /// # Errors
 ///
-/// - `Overflow`: a result does not fit the integer type, or a count is negative; the error reports the position;
+/// - `Overflow`: a result or the fill of the result does not fit the integer type, or an element of *y* is negative;
 #[doc = page!(errors)]
 /// # Complexity
 #[doc = page!(complexity)]
@@ -58,8 +59,7 @@ impl<T: Shift> Zip<T, T> for ShiftLeft {
 /// ```
 ///
 /// Definition: [`numpy.left_shift`](https://numpy.org/doc/stable/reference/generated/numpy.left_shift.html), except
-/// for results that do not fit and negative counts,
-/// which are errors.
+/// that results that do not fit and negative elements of *y* are errors.
 #[doc(alias = "numpy.left_shift")]
 #[doc(alias = "torch.bitwise_left_shift")]
 pub fn shift_left<X: Operand<Elem: Shift>, Y: Partner<X, Elem = X::Elem>>(x: &X, y: Y) -> Result<Y::Zipped<X::Elem>> {
@@ -75,12 +75,12 @@ impl<T: Shift> Zip<T, T> for ShiftRight {
     }
 }
 
-/// Returns the left operand divided by 2 to the power of the right operand, rounded down.
+/// Returns the left operand divided by 2 to the power of the right, rounded down.
 ///
 /// *z*<sub>k</sub> = ⌊*x*<sub>k</sub> / 2<sup>*y*<sub>k</sub></sup>⌋
 ///
-/// The bits move to the right by *y*<sub>k</sub>. A count of at least the width of the type yields 0, or −1 for a
-/// negative number.
+/// The bits of *x*<sub>k</sub> move to the right by *y*<sub>k</sub> places. If *y*<sub>k</sub> is at least the number
+/// of bits of the type, the result is 0, or −1 for a negative *x*<sub>k</sub>.
 ///
 /// # Shapes
 #[doc = page!(shapes)]
@@ -98,7 +98,7 @@ impl<T: Shift> Zip<T, T> for ShiftRight {
 ///
 /// # Errors
 ///
-/// - `Overflow`: a count is negative; the error reports the position;
+/// - `Overflow`: an element or a fill of *y* is negative;
 #[doc = page!(errors)]
 /// # Complexity
 #[doc = page!(complexity)]
@@ -117,7 +117,7 @@ impl<T: Shift> Zip<T, T> for ShiftRight {
 /// ```
 ///
 /// Definition: [`numpy.right_shift`](https://numpy.org/doc/stable/reference/generated/numpy.right_shift.html), except
-/// for negative counts, which are errors.
+/// that negative elements of *y* are errors.
 #[doc(alias = "numpy.right_shift")]
 #[doc(alias = "torch.bitwise_right_shift")]
 pub fn shift_right<X: Operand<Elem: Shift>, Y: Partner<X, Elem = X::Elem>>(x: &X, y: Y) -> Result<Y::Zipped<X::Elem>> {

@@ -44,8 +44,8 @@ impl<T: Element> Zip<T, T> for Add {
 #[doc = page!(union)]
 /// If the fill of an operand is NaN, all results with that fill are NaN: entries of only the other operand are not
 /// stored. For [stored views](crate::Stored), an entry of only one operand is copied unchanged, and the result has the
-/// common fill. A sparse row or column therefore adds entries at all positions that it is broadcast to. If the other
-/// operand is an array, the result has only the entries of the view.
+/// common fill. A broadcast sparse row or column does not add entries: the result has only the entries of the other
+/// operand. If the other operand is an array, the result also has only the entries of the view.
 #[doc = page!(implicit)]
 /// # NaN
 ///
@@ -181,10 +181,10 @@ impl<T: Numeric> Zip<T, T> for Sub {
 /// # Implicit values
 #[doc = page!(union)]
 /// If the fill of an operand is NaN, all results with that fill are NaN: entries of only the other operand are not
-/// stored. For [stored views](crate::Stored), an entry of only the left operand is copied unchanged, an entry of only
-/// the right operand is negated, and the result has the common fill. A sparse row or column therefore adds entries at
-/// all positions that it is broadcast to. If the other operand is an array, the result has only the entries of the
-/// view.
+/// stored. For [stored views](crate::Stored), an entry of only the left operand is copied unchanged, and an entry of
+/// only the right operand is negated. The result has the common fill. A broadcast sparse row or column does not add
+/// entries: the result has only the entries of the other operand. If the other operand is an array, the result also has
+/// only the entries of the view.
 #[doc = page!(implicit)]
 /// # NaN
 ///
@@ -256,7 +256,7 @@ impl Differentiable for Sub {
 #[doc = page!(gradient_implicit)]
 /// # NaN
 ///
-/// As in [`sub`](crate::sub()), except that an upstream gradient of zero yields `+0.0`.
+/// Gradients are passed on unchanged or negated, except that a zero is `+0.0`.
 ///
 /// # Gradient
 #[doc = page!(second_gradient)]

@@ -33,12 +33,12 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
     ///
     /// # Errors
     ///
-    /// The errors of [`add`](crate::add()) for two arrays, and `TooLarge` if the result needs more than the larger of 1
-    /// GiB and 16 times the bytes of both operands.
+    /// - the errors of [`add`](crate::add()) for two arrays;
+    /// - `TooLarge`: the result exceeds both 1 GiB and 16 times the bytes of both operands.
     ///
     /// # Complexity
     ///
-    /// O(positions). The dense form of this tensor is constructed.
+    /// O(positions of the result). The method constructs the dense form of this tensor.
     ///
     /// ```
     /// use lacuna::CooTensor;
@@ -62,12 +62,12 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
     ///
     /// # Errors
     ///
-    /// The errors of [`sub`](crate::sub()) for two arrays, and `TooLarge` if the result needs more than the larger of 1
-    /// GiB and 16 times the bytes of both operands.
+    /// - the errors of [`sub`](crate::sub()) for two arrays;
+    /// - `TooLarge`: the result exceeds both 1 GiB and 16 times the bytes of both operands.
     ///
     /// # Complexity
     ///
-    /// O(positions). The dense form of this tensor is constructed.
+    /// O(positions of the result). The method constructs the dense form of this tensor.
     ///
     /// ```
     /// use lacuna::CooTensor;
@@ -91,12 +91,12 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
     ///
     /// # Errors
     ///
-    /// The errors of [`mul`](crate::mul()) for two arrays, and `TooLarge` if the result needs more than the larger of 1
-    /// GiB and 16 times the bytes of both operands.
+    /// - the errors of [`mul`](crate::mul()) for two arrays;
+    /// - `TooLarge`: the result exceeds both 1 GiB and 16 times the bytes of both operands.
     ///
     /// # Complexity
     ///
-    /// O(positions). The dense form of this tensor is constructed.
+    /// O(positions of the result). The method constructs the dense form of this tensor.
     ///
     /// ```
     /// use lacuna::CooTensor;
@@ -120,12 +120,12 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
     ///
     /// # Errors
     ///
-    /// The errors of [`div`](crate::div()) for two arrays, and `TooLarge` if the result needs more than the larger of 1
-    /// GiB and 16 times the bytes of both operands.
+    /// - the errors of [`div`](crate::div()) for two arrays;
+    /// - `TooLarge`: the result exceeds both 1 GiB and 16 times the bytes of both operands.
     ///
     /// # Complexity
     ///
-    /// O(positions). The dense form of this tensor is constructed.
+    /// O(positions of the result). The method constructs the dense form of this tensor.
     ///
     /// ```
     /// use lacuna::CooTensor;

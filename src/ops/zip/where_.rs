@@ -90,10 +90,10 @@ choices! {
         |number| arr0(number).into_dyn().into(), dense;
 }
 
-/// Returns the element of `yes` if the condition holds, otherwise the element of `no`.
+/// Returns the elements of `yes` or of `no`, selected by a condition.
 ///
-/// *z*<sub>k</sub> = *a*<sub>k</sub> if *c*<sub>k</sub>, otherwise *b*<sub>k</sub>, for the `condition` *c* and the
-/// choices `yes` (*a*) and `no` (*b*)
+/// *z*<sub>k</sub> = *a*<sub>k</sub> if *c*<sub>k</sub>, otherwise *b*<sub>k</sub>, at each position *k* of the result
+/// *z*. Here, *c* is the `condition`, *a* is `yes`, and *b* is `no`.
 ///
 /// # Shapes
 ///
@@ -102,11 +102,12 @@ choices! {
 ///
 /// # Implicit values
 ///
-/// Elements are copied unchanged. At an unstored position of the condition, the fill of the condition selects. If that
-/// fill is `true`, the result stores the entries of *c* and of *a*, and has the fill of *a*. Otherwise the result
-/// stores the entries of *c* and of *b*, and has the fill of *b*. Entries of only the other choice are not stored. A
-/// tensor that consists of one stored element counts as a number, unless the result also has one position. lacuna looks
-/// up the elements of the choice that the fill does not select. This choice is therefore never copied along an axis.
+/// Elements are copied unchanged. At an unstored position of the condition, the fill of the condition selects the
+/// choice. If that fill is `true`, the result stores the entries of *c* and of *a*, and has the fill of *a*. Otherwise
+/// the result stores the entries of *c* and of *b*, and has the fill of *b*. Entries of only the other choice are not
+/// stored. A tensor that consists of one stored element counts as a number, unless the result also has one position.
+/// lacuna looks up the elements of the choice that the fill does not select. This choice is therefore never copied
+/// along an axis.
 ///
 /// # NaN
 ///
@@ -119,11 +120,12 @@ choices! {
 /// # Errors
 ///
 /// - `NotBroadcastable`: the shapes cannot be broadcast together;
-/// - `TooLarge`: a tensor is broadcast to too many entries, or an array to too many elements.
+/// - `TooLarge`: a broadcast operand or the result needs more than the larger of 1 GiB and 16 times the bytes of the
+///   operands.
 ///
 /// # Complexity
 ///
-/// O(entries of all three operands), or O(elements) for arrays.
+/// O(entries of all three operands after broadcasting), or O(elements of the result) for arrays.
 ///
 /// # Examples
 ///

@@ -35,9 +35,9 @@ impl<A: Element, B: Element, U: Element, F: Fn(A, B) -> U + Sync> Zip<A, B> for 
     }
 }
 
-/// Returns a function of two elements, computed at each position.
+/// Returns the results of a function of two elements at each position.
 ///
-/// *z*<sub>k</sub> = *f*(*x*<sub>k</sub>, *y*<sub>k</sub>)
+/// *z*<sub>k</sub> = *f*(*x*<sub>k</sub>, *y*<sub>k</sub>) at each position *k* of the result *z*
 ///
 /// # Shapes
 ///
@@ -48,17 +48,17 @@ impl<A: Element, B: Element, U: Element, F: Fn(A, B) -> U + Sync> Zip<A, B> for 
 /// # Implicit values
 ///
 /// If only one operand has an entry at a position, the other operand contributes its fill. The result stores the union
-/// of both patterns, because the results of `f` are not known in advance. The fill of the result is `f` of both fills;
-/// a zero is `+0.0`.
+/// of both patterns, because the results of `f` are not known in advance. The fill of the result is `f` of both fills.
+/// A fill of zero is `+0.0`.
 ///
 /// For [stored views](Stored), the result has the common entries. The fill is the fill of an operand that has the
-/// result type, or zero if neither operand has this type. If an operand is an array, the result has the pattern of the
-/// sparse operand, broadcast to the shape of the result. In this case all unstored positions of the result must have
-/// one value.
+/// result type, or zero if neither operand has this type. If only one operand is sparse, the result has the pattern of
+/// this operand, broadcast to the shape of the result. All unstored positions of this result must have one value,
+/// except for stored views.
 ///
 /// # NaN
 ///
-/// As computed by `f`.
+/// `f` receives and returns NaN like any other value.
 ///
 /// # Gradient
 ///
@@ -67,14 +67,17 @@ impl<A: Element, B: Element, U: Element, F: Fn(A, B) -> U + Sync> Zip<A, B> for 
 /// # Errors
 ///
 /// - `NotBroadcastable`: the shapes cannot be broadcast together;
-/// - `FillsDiffer`: the operands are stored views of tensors of the result type, with different fills;
+/// - `FillsDiffer`: one operand is a stored view, the other operand is sparse, and the fills differ. This error occurs
+///   only if both operands have the type of the results;
 /// - `FillVaries`: the elements of an array operand would lead to different values at unstored positions;
 /// - `AxisTooLong`: an axis of an array operand is too long for the index type of the sparse operand;
-/// - `TooLarge`: a sparse operand is broadcast to too many entries, or an array to too many elements.
+/// - `TooLarge`: the result of broadcast operands needs more than the larger of 1 GiB and 16 times the bytes of the
+///   operands.
 ///
 /// # Complexity
 ///
-/// O(entries of both operands), and one call of `f` per entry of the result. O(elements) for arrays.
+/// O(entries of both operands), and one call of `f` per entry of the result. For two arrays: one call of `f` per
+/// element of the result.
 ///
 /// # Examples
 ///
