@@ -80,7 +80,8 @@
 //! - of stored views: [`mask`](Stored::mask), [`without`](Stored::without) and [`sddmm`](Stored::sddmm);
 //! - of patterns: [`sddmm`](CooPattern::sddmm).
 //!
-//! Methods and `From` implementations convert to and from sprs, Paddle and PyTorch ([`PaddleCsr`], [`TorchCsr`]).
+//! Methods convert to and from sprs, Paddle and PyTorch ([`PaddleCsr`], [`TorchCsr`]). `TryFrom` also converts to and
+//! from sprs.
 //!
 //! Predicates such as [`isnan`] and [`isin()`] can also write into an existing tensor or array: [`isnan_into`],
 //! [`isin_into`]. [`Answers`] lists the results that they accept. [`take_into`] writes the elements of an array into an
@@ -103,8 +104,8 @@
 //! # Features
 //!
 //! On by default: `rayon`, `sprs`, `machine` (huge pages, SIMD, unchecked indexing) and `io` (files). Off by default:
-//! `lazy` (graphs), `dynamic` (element types known at run time), `eval` (expressions), `half`, `serde`, `parquet` (Parquet
-//! files and folders), `arrow` (record batches), `spy` (pictures) and `cli` (the program `lacuna`).
+//! `lazy` (graphs), `dynamic` (element types known at run time), `eval` (expressions), `half`, `serde`, `parquet`
+//! (Parquet files and folders), `arrow` (record batches), `spy` (pictures) and `cli` (the program `lacuna`).
 
 #![cfg_attr(not(feature = "machine"), forbid(unsafe_code))]
 // Some items are used only by graphs and dynamically typed operations.
