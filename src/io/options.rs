@@ -66,7 +66,8 @@ pub struct ReadOptions {
     ///
     /// For sparse layouts, the fill is the value of unstored positions. The default is zero. For dense layouts, the
     /// fill is the value that is not stored. The default is zero in `.npy`; in a Matrix Market array, all values are
-    /// stored by default. If the file states a fill, the reader rejects this option.
+    /// stored by default. If the file states a fill, the reader rejects this option. A file of pydata/sparse without
+    /// `fill_value` requires this option.
     pub fill: Option<String>,
     /// The shape of the tensor, for files that do not state a shape, such as `.tns`.
     ///
