@@ -150,8 +150,9 @@ impl<T: Element> Tensor<CsrPattern<u32>, T> {
     ///
     /// - `RankMismatch`: the rank is below 2;
     /// - `AxisTooLong`: an axis is too long for `u32`;
-    /// - `ShapeMismatch`: the shape of `crow_indices` is not `[*batch, rows + 1]`, or the shape of `col_indices` or of
-    ///   `values` is not `[*batch, n]`, where `n` is the last length of `col_indices`;
+    /// - `ShapeMismatch`: the shape of `crow_indices` is not `[*batch, rows + 1]`;
+    /// - `ShapeMismatch`: the shape of `col_indices` or of `values` is not `[*batch, n]`, where `n` is the last length
+    ///   of `col_indices`;
     /// - `NegativeOffset`: an offset is negative;
     /// - `OffsetsStart`: the first offset of a matrix is not 0;
     /// - `OffsetsDecrease`: an offset is smaller than the offset before it;

@@ -20,8 +20,8 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
     ///
     /// # Errors
     ///
-    /// - `TooLarge`: the array needs more bytes than the larger of 1 GiB and 16 times the bytes of this tensor, or
-    ///   `ndarray` does not support the shape;
+    /// - `TooLarge`: the array needs more bytes than the larger of 1 GiB and 16 times the bytes of this tensor;
+    /// - `TooLarge`: `ndarray` does not support the shape;
     /// - `OutOfMemory`: the allocation fails.
     ///
     /// # Examples

@@ -280,8 +280,8 @@ impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
     /// # Errors
     ///
     /// - `AxisTooLong`: an axis is too long for the index type;
-    /// - `TooLarge`: the matrix is stored by columns, and the offsets of its rows need more than the larger of 1 GiB
-    ///   and 16 times the bytes of the matrix;
+    /// - `TooLarge`: the matrix is stored by columns, and the offsets of its rows need too much memory. The limit is
+    ///   the larger of 1 GiB and 16 times the bytes of the matrix;
     /// - `OutOfMemory`: an allocation fails;
     /// - the errors of [`CsrPattern::new`], for a matrix that was constructed unchecked.
     ///

@@ -15,8 +15,8 @@ use crate::lazy::{Engine, Lazy, On};
 
 /// Returns a Parquet file or folder as the dynamically typed source of a lazy graph.
 ///
-/// The value of the source is a tensor with the element type in the options, or of the file if the options do not set a
-/// type. [`scan`](crate::io::scan) returns a source with static types.
+/// The value of the source is a tensor. The options set the element type. Without this option, the element type is the
+/// type of the file. [`scan`](crate::io::scan) returns a source with static types.
 ///
 /// # Errors
 ///

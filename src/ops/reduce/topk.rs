@@ -61,8 +61,8 @@ fn position<T: Real>(found: Option<(T, u64)>) -> u64 {
 /// - `AxisOutOfRange`: `x` does not have the axis;
 /// - `Argument`: `x` is not a stored view, the axis has fewer than `k` positions, and the element type does not have
 ///   NaN;
-/// - `FillVaries`: `x` is a tensor and not a stored view, the axis has fewer than `k` positions, and a group without
-///   entries would hold the fill followed by NaN;
+/// - `FillVaries`: `x` is a tensor and not a stored view, the axis has fewer than `k` positions, and a group does not
+///   have entries. This group would hold the fill, followed by NaN;
 /// - `AxisTooLong`: `x` is sparse, and `k` does not fit in the index type;
 /// - `TooLarge`: the computation needs more than the larger of 1 GiB and 16 times the bytes of `x`;
 /// - `OutOfMemory`: an allocation fails.
