@@ -44,11 +44,11 @@
 //!
 //! # The operations
 //!
-//! Each operation is a function in the root of this crate. Most functions accept every [`Operand`]: tensors of both
+//! Most operations are functions in the root of this crate. Most functions accept every [`Operand`]: tensors of both
 //! formats, stored views ([`x.stored()`](Tensor::stored), only stored entries), and `ndarray` arrays and views.
 //! [`concat()`], [`stack`] and [`block`] accept only tensors.
 //!
-//! Most operations are also methods of tensors and stored views. [`Operations`] adds these methods to arrays, except
+//! Most functions are also methods of tensors and stored views. [`Operations`] adds these methods to arrays, except
 //! methods that `ndarray` has under the same name. [`slice()`] and shape operations such as [`pad()`] are methods only
 //! of tensors, not of stored views or arrays. [`matmul()`] and [`softmax()`] have methods. Other products, [`where_`],
 //! [`concat()`] and [`stack`] do not have methods.
@@ -84,28 +84,43 @@
 //! from sprs.
 //!
 //! Predicates such as [`isnan`] and [`isin()`] can also write into an existing tensor or array: [`isnan_into`],
-//! [`isin_into`]. [`Answers`] lists the results that they accept. [`take_into`] writes the elements of an array into an
-//! existing array.
+//! [`isin_into`]. [`Answers`] lists the types of the existing results. [`take_into`] writes the elements of an array
+//! into an existing array.
 //!
 //! # Guarantees
 //!
-//! - If `f(x)` returns a result, `f(x).to_dense()` is bitwise identical to `f(x.to_dense())`. The computation does not
-//!   build the dense array. The payload of a computed NaN and the sign of a computed zero at an unstored position may
-//!   differ. This guarantee does not apply to stored views and [`matmul_with`], which use only stored entries.
+//! - If `f(x)` returns a result, `f(x).to_dense()` is bitwise identical to `f(x.to_dense())`, with two exceptions: the
+//!   payload of a computed NaN, and the sign of a computed zero at an unstored position. The computation does not build
+//!   the dense array. This guarantee does not apply to stored views and [`matmul_with`], which use only stored entries.
 //! - The pattern of a result depends on the patterns, fills and index arguments of an operation, and never on stored
 //!   values. A stored zero stays stored. The exceptions are [`prune`](Tensor::prune), [`select`](Tensor::select),
 //!   [`filter_entries`](Tensor::filter_entries), [`nonzero`](Tensor::nonzero) and conversions from dense arrays.
-//! - A gradient with respect to a sparse tensor has the pattern of the tensor (shared) and a fill of 0. Its elements
-//!   have the type of the upstream gradient.
+//! - A gradient with respect to a sparse tensor has the pattern of the tensor (shared) and a fill of 0. The element
+//!   type of the gradient is the element type of the upstream gradient.
 //! - Results are bitwise identical for any number of threads.
 //! - A function that returns a [`Result`] does not panic for any input. The function returns [`Error::TooLarge`] for a
 //!   result that would be far larger than its input.
 //!
 //! # Features
 //!
-//! On by default: `rayon`, `sprs`, `machine` (huge pages, SIMD, unchecked indexing) and `io` (files). Off by default:
-//! `lazy` (graphs), `dynamic` (element types known at run time), `eval` (expressions), `half`, `serde`, `parquet`
-//! (Parquet files and folders), `arrow` (record batches), `spy` (pictures) and `cli` (the program `lacuna`).
+//! | on by default | adds |
+//! | --- | --- |
+//! | `rayon` | several threads |
+//! | `sprs` | conversions to and from sprs matrices |
+//! | `machine` | huge pages, SIMD, unchecked indexing |
+//! | `io` | files |
+//!
+//! | off by default | adds |
+//! | --- | --- |
+//! | `lazy` | graphs of operations |
+//! | `dynamic` | operations on tensors whose element types are known at run time |
+//! | `eval` | expressions |
+//! | `half` | the element types `f16` and `bf16` |
+//! | `serde` | serialization |
+//! | `parquet` | Parquet files and folders |
+//! | `arrow` | Arrow record batches |
+//! | `spy` | pictures of patterns |
+//! | `cli` | the program `lacuna` |
 
 #![cfg_attr(not(feature = "machine"), forbid(unsafe_code))]
 // Some items are used only by graphs and dynamically typed operations.
