@@ -8,12 +8,13 @@
 //! | file | read | written |
 //! | --- | --- | --- |
 //! | `.mtx` | coordinate and array layout, all fields and symmetries, any rank | matrices and vectors, fill of zero |
-//! | `.tns` | any rank; the shape from the options, a comment or the entries | any rank, fill of zero |
+//! | `.tns` | any rank; the shape from the options, a comment or the entries | any rank, fill of zero, real values |
 //! | `.npy` | any rank, both byte orders, C and Fortran order | the dense array, below a limit |
 //! | `.npz` | scipy csr, csc, coo; pydata/sparse COO, GCXS | scipy for a matrix with fill of zero, otherwise pydata/sparse |
 //!
-//! With the feature `parquet`, a `.parquet` file contains a tensor of up to 64 axes, as a table with one row per entry.
-//! To read a table written by another program, set [`ReadOptions::shape`] and the names of the columns.
+//! With the feature `parquet`, a `.parquet` file contains any tensor, as a table with one row per entry. To read a
+//! table written by another program, set [`ReadOptions::shape`] and the names of the columns. In each format, a tensor
+//! has at most 64 axes.
 //!
 //! [`read_csv`] and [`write_csv`] read and write tables of entries, `.csv`, with one column per axis and an optional
 //! column of values. Each label in a column becomes a position on the axis of the column.

@@ -28,7 +28,7 @@ use crate::tensor::erased::SparseRef;
 /// # Errors
 ///
 /// - `Io`: the file cannot be written;
-/// - `Argument`: `columns` does not have one name per axis, has a repeated name, or does not have a name;
+/// - `Argument`: `columns` does not have one name per axis, has a repeated name, or does not name a column;
 /// - `Argument`: the tensor has more than 64 axes, or an entry does not have a label on each axis;
 /// - `Argument`: the delimiter is a quote or a line end;
 /// - `NotRepresentable`: the fill is not zero, or a record is longer than 1 MiB;
