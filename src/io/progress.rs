@@ -14,9 +14,9 @@ use crate::base::error::Error;
 /// that are read twice count twice, for example the directory and the headers of an `.npz`.
 ///
 /// The reader or writer calls the callback after each read or write of a block of bytes, and waits until the callback
-/// returns. The size of a block depends on the format; a block of a text file has at most 64 KiB. The bytes of all
-/// chunks that [`Chunks`](crate::lazy::Chunks) reads are counted together. Several threads may call the callback at the
-/// same time, so a smaller number can follow a larger number.
+/// returns. The size of a block depends on the format. When a text file is read, a block has at most 64 KiB. The bytes
+/// of all chunks that [`Chunks`](crate::lazy::Chunks) reads are counted together. Several threads may call the callback
+/// at the same time, so a smaller number can follow a larger number.
 ///
 /// # Examples
 ///

@@ -8,7 +8,8 @@
 //! Each cell of a panel covers the same number of positions, except that the last cells of an axis may cover fewer
 //! positions. An image has shades for the number of entries per cell. If a cell covers several positions, or if the
 //! rank is above 2, the image also has a legend. Text has dots in each cell with an entry. If more than half of the
-//! cells have an entry, only about half of the cells have dots: the cells with the highest density.
+//! cells have an entry, only about half of the cells have dots: the cells with the highest density. Cells with equal
+//! density either all have dots or are all blank.
 //!
 //! Pictures show stored entries, including stored zeros. A picture does not need the dense form. One pass over the
 //! pattern takes O(nnz · panels), where *nnz* is the number of stored entries, for axes of any length.
@@ -97,7 +98,8 @@ impl<'a, P: Pattern> Spy<'a, P> {
     /// A character has two dots across and four dots down. If there is space, a position covers 1, 2, 4 or 8 dots in
     /// each direction. Otherwise a dot covers several positions, and the caption states the number of positions. If
     /// more than half of the cells have an entry, only about half of the cells are drawn: the cells with the highest
-    /// density. In this case, the caption states the lowest density of a cell that is drawn.
+    /// density. Cells with equal density are either all drawn or all blank. If cells are left blank, the caption states
+    /// the lowest density of a cell that is drawn.
     ///
     /// # Examples
     ///
