@@ -1,11 +1,13 @@
-//! The gradients. The function `grad::NAME` is the gradient of the function `NAME`.
+//! The gradients of the operations: `grad::NAME` is the gradient of `NAME`.
 //!
-//! The upstream gradient follows the operand, and the arguments of the function follow the upstream gradient:
-//! `grad::sum(&x, &dy, axes)`. If a function has several operands, the upstream gradient is the last argument:
-//! `grad::mul(&x, &y, &dz)`. The first argument of [`concat()`] and [`stack()`] is the upstream gradient.
+//! The arguments of a gradient function are the operand, the upstream gradient, and the other arguments of the
+//! operation: `grad::sum(&x, &dy, axes)`. If an operation has several operands, the upstream gradient is the last
+//! argument: `grad::mul(&x, &y, &dz)`. The first argument of `grad::`[`concat()`] and `grad::`[`stack()`] is the
+//! upstream gradient.
 //!
-//! A gradient of a sparse tensor has the pattern of the tensor and a fill of 0. Its element type is the element type of
-//! the upstream gradient. The page [`gradients`](crate::documents::gradients) states all rules.
+//! A gradient with respect to a sparse tensor has the pattern of the tensor and a fill of 0. The element type of the
+//! gradient is the element type of the upstream gradient. The page [`gradients`](crate::documents::gradients) states
+//! all rules.
 //!
 //! ```
 //! use lacuna::{CooTensor, any, grad};

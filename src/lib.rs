@@ -34,21 +34,27 @@
 //!
 //! | type | content |
 //! | --- | --- |
-//! | [`CooTensor`], [`CsrTensor`] | the two formats: one [`Tensor`] over two patterns |
+//! | [`CooTensor`], [`CsrTensor`] | the two formats: [`Tensor`] with either pattern type |
 //! | [`CooPattern`], [`CsrPattern`] | the positions of the entries; immutable, shared, and checked once |
-//! | [`Triplets`], [`Duplicates`] | input in any order, and the rule for repetitions |
+//! | [`Triplets`], [`Duplicates`] | entries in any order, and the rule for repeated positions |
 //! | [`Shape`], [`Axes`] | the lengths of the axes, and the reduced axes |
-//! | [`Element`], [`Real`], [`Float`] | the element types, and their properties |
+//! | [`Element`], [`Real`], [`Float`] | traits of the element types |
 //! | [`Lazy`](lazy::Lazy), [`Program`](lazy::Program) | chains of operations that are computed together |
-//! | [`Error`], [`ErrorKind`] | the reason why an input was rejected, with numbers |
+//! | [`Error`], [`ErrorKind`] | the reason why an input was rejected, and its category |
 //!
 //! # The operations
 //!
-//! Each operation is a function of this page over every [`Operand`]: tensors of both formats, stored views
-//! ([`x.stored()`](Tensor::stored), the stored entries only), and `ndarray` arrays and views. Each operation is also a
-//! method of tensors and stored views. [`Operations`] adds the methods to arrays, except methods that `ndarray` has
-//! under the same name. If an operation has options, an options value with setters can replace the plain argument:
-//! `x.nanmedian(1)`, `x.nanmedian(Nanmedian::over(1).lower())`.
+//! Most operations are functions in the root of this crate. Most functions accept every [`Operand`]: tensors of both
+//! formats, stored views ([`x.stored()`](Tensor::stored), only stored entries), and `ndarray` arrays and views.
+//! [`concat()`], [`stack`] and [`block`] accept only tensors.
+//!
+//! Most functions are also methods of tensors and stored views. [`Operations`] adds these methods to arrays, except
+//! methods that `ndarray` has under the same name. [`slice()`] and shape operations such as [`pad()`] are methods only
+//! of tensors, not of stored views or arrays. [`matmul()`] and [`softmax()`] have methods. Other products, [`where_`],
+//! [`concat()`] and [`stack`] do not have methods.
+//!
+//! If an operation has options, an options value with setters can replace the plain argument: `x.nanmedian(1)`,
+//! `x.nanmedian(Nanmedian::over(1).lower())`.
 //!
 //! The gradient of `NAME` is [`grad::NAME`](grad). The page [`gradients`](documents::gradients) lists the operations
 //! without a gradient.
@@ -69,31 +75,52 @@
 //!
 //! - of tensors: [`to_dense`](Tensor::to_dense), `to_csr`, `to_coo`, `permute_axes`, `reshape`, [`cast`](Tensor::cast),
 //!   [`prune`](Tensor::prune), [`select`](Tensor::select), [`filter_entries`](Tensor::filter_entries),
-//!   [`nonzero`](Tensor::nonzero), [`with_entries`](Tensor::with_entries) and [`map_values`](Tensor::map_values);
-//! - of stored views: [`mask`](Stored::mask), [`without`](Stored::without) and [`sddmm`](Stored::sddmm), which
-//!   [patterns](CooPattern::sddmm) have too.
+//!   [`nonzero`](Tensor::nonzero), [`with_entries`](Tensor::with_entries), [`map_values`](Tensor::map_values) and
+//!   [`map_entries`](Tensor::map_entries);
+//! - of stored views: [`mask`](Stored::mask), [`without`](Stored::without) and [`sddmm`](Stored::sddmm);
+//! - of patterns: [`sddmm`](CooPattern::sddmm).
 //!
-//! Methods and `From` implementations convert to and from sprs, Paddle and PyTorch ([`PaddleCsr`], [`TorchCsr`]).
+//! Methods convert to and from sprs, Paddle and PyTorch ([`PaddleCsr`], [`TorchCsr`]). `TryFrom` also converts to and
+//! from sprs.
 //!
-//! Elementwise operations and `take` of arrays can also write into an existing array: [`isin_into`], [`take_into`].
-//! [`Answers`] lists the accepted results.
+//! Predicates such as [`isnan`] and [`isin()`] can also write into an existing tensor or array: [`isnan_into`],
+//! [`isin_into`]. [`Answers`] lists the types of the existing results. [`take_into`] writes the elements of an array
+//! into an existing array.
 //!
 //! # Guarantees
 //!
-//! - If `f(x)` returns a result, `f(x).to_dense()` is bitwise identical to `f(x.to_dense())`. The computation does not
-//!   build the dense array. This guarantee does not apply to a stored view, [`x.stored()`](Tensor::stored): its
-//!   operations use only stored entries.
-//! - The pattern of a result depends on the patterns of its inputs, never on values; a stored zero stays stored.
-//! - The gradient of a sparse tensor shares its pattern, has a fill of 0, and has the element type of the upstream
-//!   gradient.
+//! - If `f(x)` returns a result, `f(x).to_dense()` is bitwise identical to `f(x.to_dense())`, with two exceptions: the
+//!   payload of a computed NaN, and the sign of a computed zero at an unstored position. The computation does not build
+//!   the dense array. This guarantee does not apply to stored views and [`matmul_with`], which use only stored entries.
+//! - The pattern of a result depends on the patterns, fills and index arguments of an operation, and never on stored
+//!   values. A stored zero stays stored. The exceptions are [`prune`](Tensor::prune), [`select`](Tensor::select),
+//!   [`filter_entries`](Tensor::filter_entries), [`nonzero`](Tensor::nonzero) and conversions from dense arrays.
+//! - A gradient with respect to a sparse tensor has the pattern of the tensor (shared) and a fill of 0. The element
+//!   type of the gradient is the element type of the upstream gradient.
 //! - Results are bitwise identical for any number of threads.
-//! - A fallible function does not panic for any input. It rejects results that are far larger than its input.
+//! - A function that returns a [`Result`] does not panic for any input. The function returns [`Error::TooLarge`] for a
+//!   result that would be far larger than its input.
 //!
 //! # Features
 //!
-//! On by default: `rayon`, `sprs`, `machine` (huge pages, SIMD, unchecked indexing) and `io` (files). Off by default:
-//! `lazy` (graphs), `dynamic` (element types known at run time), `eval` (expressions), `half`, `serde`, `parquet` (Parquet
-//! files and folders), `arrow` (record batches), `spy` (pictures) and `cli` (the program `lacuna`).
+//! | on by default | adds |
+//! | --- | --- |
+//! | `rayon` | several threads |
+//! | `sprs` | conversions to and from sprs matrices |
+//! | `machine` | huge pages, SIMD, unchecked indexing |
+//! | `io` | files |
+//!
+//! | off by default | adds |
+//! | --- | --- |
+//! | `lazy` | graphs of operations |
+//! | `dynamic` | operations on tensors whose element types are known at run time |
+//! | `eval` | expressions |
+//! | `half` | the element types `f16` and `bf16` |
+//! | `serde` | serialization |
+//! | `parquet` | Parquet files and folders |
+//! | `arrow` | Arrow record batches |
+//! | `spy` | pictures of patterns |
+//! | `cli` | the program `lacuna` |
 
 #![cfg_attr(not(feature = "machine"), forbid(unsafe_code))]
 // Some items are used only by graphs and dynamically typed operations.
@@ -148,8 +175,8 @@ pub use tensor::triplets::{Duplicates, Triplets};
 
 /// The most common types and traits: `use lacuna::prelude::*;`.
 ///
-/// The prelude adds the methods of tensors to `ndarray` arrays ([`Operations`]). No name collides with a method of
-/// iterators. Import functions, errors and less common types from the crate root.
+/// The prelude adds the methods of tensors to `ndarray` arrays ([`Operations`]). Iterators keep
+/// their own methods, such as `any`. Import functions, errors and less common types from the crate root.
 ///
 /// ```
 /// use lacuna::prelude::*;
@@ -168,9 +195,9 @@ pub mod prelude {
     };
 }
 
-/// The pages of the book, without code.
+/// The pages of the book, one module per page.
 ///
-/// The code examples of the pages run as tests.
+/// The modules do not contain items. The code examples of the pages run as tests.
 ///
 /// | page | content |
 /// | --- | --- |
@@ -196,7 +223,7 @@ pub mod prelude {
 ///
 /// # In the repository
 ///
-/// Links of these pages to other files of the repository lead to this table.
+/// The pages of the book link to this table in place of these files of the repository:
 ///
 /// | file | content |
 /// | --- | --- |
@@ -204,11 +231,11 @@ pub mod prelude {
 /// | `docs/cli.md`, `docs/expressions.md` | the command line `lacuna`, and its expressions |
 /// | `docs/file-formats.md` | the layout of each file format |
 /// | `docs/operations.md` | types, formats, gradients and engines of each operation |
-/// | `docs/benchmarks.md`, `docs/speed-log.md` | benchmarks, and what was tried |
+/// | `docs/benchmarks.md`, `docs/speed-log.md` | benchmarks, and a log of tried optimizations |
 /// | `docs/gpu.md` | the package `lacuna-gpu`: graphs on a GPU |
-/// | `docs/decisions/` | the reasons of larger decisions, by number |
-/// | `docs/examples/` | programs, run by `cargo run --features lazy --example NAME` |
-/// | `docs/testing.md` | tests |
+/// | `docs/decisions/` | the numbered decisions about the design, with reasons |
+/// | `docs/examples/` | programs; run one with `cargo run --features lazy --example NAME` |
+/// | `docs/testing.md` | how to run the tests |
 /// | `src/engines/datafusion/README.md` | the package `lacuna-datafusion` |
 #[cfg(any(doc, doctest))]
 pub mod documents {

@@ -18,7 +18,8 @@ use crate::base::labels::{AxisLabels, GroupLabels};
 ///
 /// Functions with an argument for axes accept every type that converts to `Axes`: `x.any(-1)`, `x.any([0, -1])`,
 /// `x.any(1..=2)`. An empty list reduces no axis, like the empty tuple in numpy. In Paddle, an empty list means all
-/// axes; the equivalent is `Axes::all()`. An empty array literal does not have a type; use `Axes::none()`.
+/// axes; the equivalent in lacuna is `Axes::all()`. Instead of an empty array literal, which does not have a type, use
+/// `Axes::none()`.
 ///
 /// # Examples
 ///
@@ -114,14 +115,14 @@ impl Axes {
         Axes::new(ListedAxes::All)
     }
 
-    /// Returns no axis. The reduction becomes an elementwise operation.
+    /// Returns an empty list of axes, for which a reduction is elementwise.
     pub fn none() -> Self {
         Axes::new(ListedAxes::Each(Few::default()))
     }
 
     /// Returns one axis, whose positions a reduction groups by their labels.
     ///
-    /// *y*<sub>…l…</sub> = *f*({ *x*<sub>…r…</sub> : the label of *r* is *l* })
+    /// *y*<sub>…l…</sub> = *f*({ *x*<sub>…r…</sub> : the label of *r* is *l* }), where *f* is the reduction.
     ///
     /// Every reduction and its gradient accept these axes: `x.mean(Axes::by(0, &labels))`. For a stored view, only
     /// stored entries are reduced. [`and`](Axes::and) adds axes that are fully reduced.
@@ -136,10 +137,10 @@ impl Axes {
     /// # Implicit values
     ///
     /// Each reduction uses its own rules. The fill of `x` is reduced over the positions of each label. If labels have
-    /// different numbers of positions, their fills can differ. In this case all unstored positions of the result must
-    /// belong to labels with the same fill. The fill of `mean`, `min` and `max` does not depend on the number of
-    /// positions. A label without positions is an empty group: its sum is 0, its product is 1, and its mean is NaN. The
-    /// result stores these output elements if their value differs from the fill.
+    /// different numbers of positions, the results for the fill can differ. In this case, all unstored positions of the
+    /// result must belong to labels with the same result for the fill. The fill of `mean`, `min` and `max` does not
+    /// depend on the number of positions. A label without positions is an empty group: its sum is 0, its product is 1,
+    /// and its mean is NaN. The result stores these output elements if their value differs from the fill.
     ///
     /// # NaN
     ///
@@ -147,8 +148,8 @@ impl Axes {
     ///
     /// # Gradient
     ///
-    /// The gradient of each reduction: `grad::sum(&x, &upstream, Axes::by(0, &labels))`. Each position receives the
-    /// gradient of its label.
+    /// The gradient of each reduction accepts the same axes: `grad::sum(&x, &upstream, Axes::by(0, &labels))`. Each
+    /// position receives the gradient of its label.
     ///
     /// # Errors
     ///
@@ -158,15 +159,15 @@ impl Axes {
     /// - `LengthMismatch`: the number of labels differs from the length of the axis;
     /// - `Argument`: a label is negative or not below the count, two axes have labels, or the operation is not defined
     ///   for a label without positions;
-    /// - `TooLarge`: the largest label is far larger than the length of the axis, or labels without positions have too
-    ///   many output elements;
+    /// - `TooLarge`: the number of possible labels is far larger than the length of the axis, or labels without
+    ///   positions have too many output elements;
     /// - `FillVaries`: unstored positions of the result would have different values;
     /// - `AxisTooLong`: the number of possible labels does not fit in the index type.
     ///
     /// # Complexity
     ///
-    /// O(length of the axis + labels), plus the complexity of the reduction. If the table of output elements is small,
-    /// entries are added to the table. Otherwise the entries are sorted by label.
+    /// O(length of the axis + number of possible labels), plus the complexity of the reduction. If the table of output
+    /// elements is small, entries are added to the table. Otherwise the entries are sorted by label.
     ///
     /// # Examples
     ///
@@ -242,7 +243,7 @@ impl Axes {
         self.with_keep_dims(true)
     }
 
-    /// Returns the same axes, kept with length 1 or removed from the result.
+    /// Sets whether reduced axes stay in the result with length 1.
     pub fn with_keep_dims(self, keep_dims: bool) -> Self {
         Axes { keep_dims, ..self }
     }

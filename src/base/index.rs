@@ -9,7 +9,7 @@ use crate::base::shape::Shape;
 
 /// An integer type for coordinates: `u32` (the default), `u64` or `usize`.
 ///
-/// An axis may have any length if its last coordinate fits in the type. The trait is sealed.
+/// The last coordinate of each axis must fit in the type. The trait is sealed.
 pub trait Index: Copy + Ord + Hash + Debug + Default + Send + Sync + 'static + IntegerBits + Sealed {
     /// The name of the type, for messages.
     const NAME: &'static str;
@@ -86,11 +86,11 @@ pub(crate) fn check_axes<I: Index>(shape: &Shape) -> Result<()> {
     }
 }
 
-/// An integer type for positions in [`take`](crate::take()) and [`take_axis`](crate::take_axis()).
+/// An integer type for positions in operations such as [`take`](crate::take()), and for axes.
 ///
 /// Every built-in integer type except the 128-bit types implements the trait. The trait is sealed.
 pub trait Position: Copy + Debug + Send + Sync + 'static + IntegerBits + Sealed {
-    /// Returns the position with its sign.
+    /// Returns the position as `i128`.
     fn to_i128(self) -> i128;
 
     /// Returns this position plus `count`. The caller must ensure that the sum fits in the type.

@@ -40,7 +40,9 @@ pub struct GroupLabels<'a, J> {
 }
 
 impl<'a, J: Position> GroupLabels<'a, J> {
-    /// Constructs labels. The number of possible labels is the largest label plus 1.
+    /// Constructs labels from one integer per position of an axis.
+    ///
+    /// The number of possible labels is the largest label plus 1.
     pub fn of(labels: impl Into<GroupLabels<'a, J>>) -> Self {
         labels.into()
     }

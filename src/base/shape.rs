@@ -9,8 +9,9 @@ use std::sync::Arc;
 /// A shape dereferences to a slice of lengths. A shape converts from arrays, slices, `Vec`s, iterators, and tuples of
 /// up to six lengths. Cloning a shape does not copy the lengths.
 ///
-/// The number of positions is always a checked product, because 32 long axes have more positions than the largest
-/// machine integer. If an axis has length 0, the size is 0 for all lengths of the other axes.
+/// The number of positions can exceed every machine integer. [`checked_size`](Shape::checked_size) and
+/// [`saturating_size`](Shape::saturating_size) therefore do not overflow. If an axis has length 0, the number of
+/// positions is 0 for all lengths of the other axes.
 ///
 /// # Examples
 ///
@@ -74,7 +75,7 @@ impl Shape {
         Some(coords)
     }
 
-    /// Returns whether the shape does not have positions: an axis has length 0.
+    /// Returns whether an axis has length 0, so the number of positions is 0.
     pub fn is_empty_space(&self) -> bool {
         self.0.contains(&0)
     }

@@ -20,15 +20,15 @@ use crate::tensor::erased::SparseRef;
 /// The matrices of a batch may have different numbers of entries.
 ///
 /// ```text
-/// shape [2, 2, 3]    . a .    b . .    crows  [0, 1, 1,  0, 1, 3]   rows + 1 of them a batch, each from 0
-///                    . . .    c . d    cols   [1,        0, 0, 2]   batch after batch
+/// shape [2, 2, 3]    . a .    b . .    crows  [0, 1, 1,  0, 1, 3]   rows + 1 per matrix, from 0
+///                    . . .    c . d    cols   [1,        0, 0, 2]   matrix after matrix
 ///                                      values [a,        b, c, d]
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct PaddleCsr<T> {
     /// The offsets of the rows in each matrix, which start from 0.
     ///
-    /// Each matrix has one offset per row, and the end of the last row.
+    /// Each matrix has `rows + 1` offsets: the start of each row, and the end of the last row.
     pub crows: Vec<i64>,
     /// The column of each entry.
     pub cols: Vec<i64>,
@@ -42,8 +42,8 @@ pub struct PaddleCsr<T> {
 ///
 /// ```text
 /// shape [2, 2, 3]    . a .    c . .    crow_indices [[0, 1, 2], [0, 1, 2]]   [*batch, rows + 1]
-///                    b . .    . . d    col_indices  [[1, 0], [0, 2]]         [*batch, entries of a batch]
-///                                      values       [[a, b], [c, d]]         the same
+///                    b . .    . . d    col_indices  [[1, 0], [0, 2]]         [*batch, entries per matrix]
+///                                      values       [[a, b], [c, d]]         [*batch, entries per matrix]
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct TorchCsr<T> {
@@ -110,19 +110,22 @@ impl<T: Element> Tensor<CsrPattern<u32>, T> {
     ///
     /// `shape` has rank 2, or more for batches; see [`PaddleCsr`].
     ///
-    /// Batches may have different numbers of entries. Paddle itself supports ranks up to 3; lacuna supports several
-    /// batch axes.
+    /// The matrices of a batch may have different numbers of entries. Paddle itself supports ranks up to 3; lacuna
+    /// supports several batch axes.
     ///
     /// # Errors
     ///
     /// - `RankMismatch`: the rank is below 2;
     /// - `AxisTooLong`: an axis is too long for `u32`;
-    /// - `LengthMismatch`: the length of `crows` differs from `rows + 1` per batch, or `values` is not as long as
-    ///   `cols`;
-    /// - `NegativeOffset`, `OffsetsStart`, `OffsetsDecrease`, `OffsetsEnd`: the offsets of a batch decrease or do not
-    ///   start at 0, or the last offsets of all batches do not add up to the number of entries;
-    /// - `NegativeIndex`, `IndexOutOfBounds`: a column is out of range;
-    /// - `NotSorted`: the columns of a row do not increase.
+    /// - `LengthMismatch`: `crows` does not have `rows + 1` offsets per matrix, or `values` is not as long as `cols`;
+    /// - `NegativeOffset`: an offset is negative;
+    /// - `OffsetsStart`: the first offset of a matrix is not 0;
+    /// - `OffsetsDecrease`: an offset is smaller than the offset before it;
+    /// - `OffsetsEnd`: the last offsets of all matrices do not add up to the number of entries;
+    /// - `NegativeIndex`: a column is negative;
+    /// - `IndexOutOfBounds`: a column is not below the number of columns;
+    /// - `NotSorted`: the columns of a row do not increase strictly;
+    /// - `OutOfMemory`: an allocation fails.
     ///
     /// # Examples
     ///
@@ -147,15 +150,20 @@ impl<T: Element> Tensor<CsrPattern<u32>, T> {
     ///
     /// - `RankMismatch`: the rank is below 2;
     /// - `AxisTooLong`: an axis is too long for `u32`;
-    /// - `ShapeMismatch`: the shape of `crow_indices` is not `[*batch, rows + 1]`, or the shape of `col_indices` or of
-    ///   `values` is not `[*batch, n]`;
-    /// - `NegativeOffset`, `OffsetsStart`, `OffsetsDecrease`, `OffsetsEnd`: the offsets of a batch do not increase from
-    ///   0 to `n`;
-    /// - `UnevenBatches`: the offsets end at `n` in the first batch, but not in another batch;
-    /// - `NegativeIndex`, `IndexOutOfBounds`: a column is out of range;
-    /// - `NotSorted`: the columns of a row do not increase;
+    /// - `ShapeMismatch`: the shape of `crow_indices` is not `[*batch, rows + 1]`;
+    /// - `ShapeMismatch`: the shape of `col_indices` or of `values` is not `[*batch, n]`, where `n` is the last length
+    ///   of `col_indices`;
+    /// - `NegativeOffset`: an offset is negative;
+    /// - `OffsetsStart`: the first offset of a matrix is not 0;
+    /// - `OffsetsDecrease`: an offset is smaller than the offset before it;
+    /// - `OffsetsEnd`: the last offset of the first matrix is not `n`;
+    /// - `UnevenBatches`: the last offset of another matrix is not `n`;
+    /// - `NegativeIndex`: a column is negative;
+    /// - `IndexOutOfBounds`: a column is not below the number of columns;
+    /// - `NotSorted`: the columns of a row do not increase strictly;
     /// - `TooLarge`: the copies of broadcast arrays need more bytes than the larger of 1 GiB and 16 times the bytes of
-    ///   the arrays.
+    ///   the arrays;
+    /// - `OutOfMemory`: an allocation fails.
     ///
     /// # Examples
     ///
@@ -182,7 +190,7 @@ impl<T: Element> Tensor<CsrPattern<u32>, T> {
 impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
     /// Constructs a tensor from Paddle's layout, with columns of type `I`.
     ///
-    /// Like [`from_paddle`](Tensor::from_paddle), for any index type.
+    /// The constructor is [`from_paddle`](Tensor::from_paddle) for any index type.
     ///
     /// # Errors
     ///
@@ -198,7 +206,7 @@ impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
 
     /// Constructs a tensor from PyTorch's layout, with columns of type `I`.
     ///
-    /// Like [`from_torch`](Tensor::from_torch), for any index type.
+    /// The constructor is [`from_torch`](Tensor::from_torch) for any index type.
     ///
     /// # Errors
     ///
@@ -221,9 +229,10 @@ impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
     ///
     /// - `RankMismatch`: the rank is below 2;
     /// - `FillNotZero`: the fill is not zero, as the layout requires;
-    /// - `AxisTooLong`: a column does not fit in `i64`;
-    /// - `TooLarge`: the offsets of many batches without rows need more than the larger of 1 GiB and 16 times this
-    ///   tensor's bytes.
+    /// - `AxisTooLong`: the last axis is too long for `i64`;
+    /// - `TooLarge`: the matrices do not have rows, and their offsets need more than the larger of 1 GiB and 16 times
+    ///   the bytes of this tensor;
+    /// - `OutOfMemory`: an allocation fails.
     ///
     /// ```
     /// use lacuna::CsrTensor;
@@ -243,7 +252,7 @@ impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
     /// # Errors
     ///
     /// - the errors of [`to_paddle`](Tensor::to_paddle);
-    /// - `UnevenBatches`: the batches have different numbers of entries;
+    /// - `UnevenBatches`: the matrices have different numbers of entries;
     /// - `TooLarge`: the batch axes are too long for an `ndarray` array.
     ///
     /// ```

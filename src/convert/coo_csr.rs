@@ -10,13 +10,14 @@ use crate::tensor::coo::CooTensor;
 use crate::tensor::csr::CsrTensor;
 
 impl<I: Index> CooPattern<I> {
-    /// Returns the same pattern in compressed format.
+    /// Returns the same pattern in compressed format, with a memory limit in bytes.
     ///
     /// The columns are shared. The offsets are computed from the other coordinates.
     ///
     /// # Errors
     ///
-    /// `TooLarge`: the offsets of the lanes need more than `limit` bytes.
+    /// - `TooLarge`: the offsets of the lanes need more than `limit` bytes;
+    /// - `OutOfMemory`: the allocation of the offsets fails.
     pub fn to_csr_with_limit(&self, limit: u64) -> Result<CsrPattern<I>> {
         CsrPattern::from_any(self.any().in_format(Format::Csr, limit)?)
     }
@@ -32,11 +33,12 @@ impl<T: Element, I: Index> Tensor<CooPattern<I>, T> {
     ///
     /// # Errors
     ///
-    /// `TooLarge`: the offsets need more than the larger of 1 GiB and 16 times this tensor's bytes.
+    /// - `TooLarge`: the offsets need more than the larger of 1 GiB and 16 times the bytes of this tensor;
+    /// - `OutOfMemory`: the allocation of the offsets fails.
     ///
     /// # Complexity
     ///
-    /// O(nnz · rank + lanes).
+    /// O(nnz · rank + lanes), where *nnz* is the number of stored entries.
     ///
     /// # Examples
     ///
@@ -57,11 +59,12 @@ impl<T: Element, I: Index> Tensor<CooPattern<I>, T> {
 
     /// Returns the tensor in compressed format, with a memory limit in bytes.
     ///
-    /// Like [`to_csr`](Tensor::to_csr), with another limit for the offsets.
+    /// The method is [`to_csr`](Tensor::to_csr) with another limit for the offsets.
     ///
     /// # Errors
     ///
-    /// `TooLarge`: the offsets need more than `limit` bytes.
+    /// - `TooLarge`: the offsets need more than `limit` bytes;
+    /// - `OutOfMemory`: the allocation of the offsets fails.
     pub fn to_csr_with_limit(&self, limit: u64) -> Result<CsrTensor<T, I>> {
         let pattern = self.pattern().to_csr_with_limit(limit)?;
         Ok(Tensor::from_shared(pattern, self.shared_values().clone(), self.fill()))
@@ -69,13 +72,13 @@ impl<T: Element, I: Index> Tensor<CooPattern<I>, T> {
 
     /// Converts the tensor to compressed format; the values are moved.
     ///
-    /// Like [`to_csr`](Tensor::to_csr), by value. If no other tensor shares the values, the result can be changed
-    /// without a copy.
+    /// The method is [`to_csr`](Tensor::to_csr) by value. If no other tensor shares the values, the result can be
+    /// changed without a copy.
     ///
     /// # Errors
     ///
-    /// The errors of [`to_csr`](Tensor::to_csr). After an error the tensor is lost. To keep the tensor, first check the
-    /// conversion with [`CooPattern::to_csr_with_limit`].
+    /// The errors of [`to_csr`](Tensor::to_csr). After an error, the tensor is dropped. To keep the tensor, first check
+    /// the conversion with [`CooPattern::to_csr_with_limit`].
     pub fn into_csr(self) -> Result<CsrTensor<T, I>> {
         self.to_csr()
     }
@@ -92,7 +95,7 @@ impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
     ///
     /// # Complexity
     ///
-    /// O(nnz · rank + lanes).
+    /// O(nnz · rank + lanes), where *nnz* is the number of stored entries.
     ///
     /// # Examples
     ///
@@ -113,8 +116,8 @@ impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
 
     /// Converts the tensor to coordinate format; the values are moved.
     ///
-    /// Like [`to_coo`](Tensor::to_coo), by value. If no other tensor shares the values, the result can be changed
-    /// without a copy.
+    /// The method is [`to_coo`](Tensor::to_coo) by value. If no other tensor shares the values, the result can be
+    /// changed without a copy.
     ///
     /// # Errors
     ///

@@ -20,8 +20,8 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
     ///
     /// # Errors
     ///
-    /// - `TooLarge`: the array needs more bytes than the larger of 1 GiB and 16 times the bytes of this tensor, or
-    ///   `ndarray` does not support the shape;
+    /// - `TooLarge`: the array needs more bytes than the larger of 1 GiB and 16 times the bytes of this tensor;
+    /// - `TooLarge`: `ndarray` does not support the shape;
     /// - `OutOfMemory`: the allocation fails.
     ///
     /// # Examples
@@ -46,7 +46,7 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
 
     /// Returns the dense array, with a memory limit in bytes.
     ///
-    /// Like [`to_dense`](Tensor::to_dense), with another limit.
+    /// The method is [`to_dense`](Tensor::to_dense) with another limit.
     ///
     /// # Errors
     ///
@@ -181,15 +181,15 @@ impl<T: Element> Tensor<CooPattern<u32>, T> {
     ///
     /// Elements that are the same as `fill` are not stored.
     ///
-    /// The comparison distinguishes `-0.0` from `0.0`, and treats all NaNs as the same value. Converting back therefore
-    /// restores every bit, except for the payload of NaNs if `fill` is NaN.
+    /// The comparison distinguishes `-0.0` from `0.0`, and treats all NaNs as the same value. `to_dense` therefore
+    /// restores every bit of the array, except the payload of NaNs if `fill` is NaN.
     ///
     /// # Errors
     ///
     /// - `AxisTooLong`: an axis is too long for `u32`;
     /// - `TooLarge`: the entries need more memory than the larger of 1 GiB and 16 times the memory of the array. This
     ///   can happen for a broadcast view;
-    /// - `OutOfMemory`: allocation fails.
+    /// - `OutOfMemory`: an allocation fails.
     ///
     /// # Examples
     ///
@@ -217,7 +217,7 @@ impl<T: Element> Tensor<CooPattern<u32>, T> {
 impl<T: Element, I: Index> Tensor<CooPattern<I>, T> {
     /// Converts a dense array to coordinate format with coordinates of type `I`.
     ///
-    /// Like [`from_dense`](Tensor::from_dense), for any index type.
+    /// The constructor is [`from_dense`](Tensor::from_dense) for any index type.
     ///
     /// # Errors
     ///
@@ -244,7 +244,7 @@ impl<T: Element> Tensor<CsrPattern<u32>, T> {
     /// - `TooLarge`: the entries or the offsets need more memory than the larger of 1 GiB and 16 times the memory of
     ///   the array. The entries can exceed this limit for a broadcast view, and the offsets for an array without
     ///   columns;
-    /// - `OutOfMemory`: allocation fails.
+    /// - `OutOfMemory`: an allocation fails.
     #[doc(alias = "from_numpy")]
     #[doc(alias = "to_sparse")]
     pub fn from_dense<S, D>(dense: &ArrayBase<S, D>, fill: T) -> Result<Self>
@@ -259,7 +259,7 @@ impl<T: Element> Tensor<CsrPattern<u32>, T> {
 impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
     /// Converts a dense array to compressed format with columns of type `I`.
     ///
-    /// Like [`from_dense`](Tensor::from_dense), for any index type.
+    /// The constructor is [`from_dense`](Tensor::from_dense) for any index type.
     ///
     /// # Errors
     ///
@@ -278,7 +278,7 @@ impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
 impl<T: Element, I: Index, S: Data<Elem = T>, D: Dimension> TryFrom<&ArrayBase<S, D>> for CooTensor<T, I> {
     type Error = crate::Error;
 
-    /// Converts to coordinate format, with a fill of zero.
+    /// Converts the array to coordinate format, with a fill of zero.
     fn try_from(dense: &ArrayBase<S, D>) -> Result<Self> {
         Self::from_dense_with_index(dense, T::ZERO)
     }
@@ -287,7 +287,7 @@ impl<T: Element, I: Index, S: Data<Elem = T>, D: Dimension> TryFrom<&ArrayBase<S
 impl<T: Element, I: Index, S: Data<Elem = T>, D: Dimension> TryFrom<&ArrayBase<S, D>> for CsrTensor<T, I> {
     type Error = crate::Error;
 
-    /// Converts to compressed format, with a fill of zero.
+    /// Converts the array to compressed format, with a fill of zero.
     fn try_from(dense: &ArrayBase<S, D>) -> Result<Self> {
         Self::from_dense_with_index(dense, T::ZERO)
     }

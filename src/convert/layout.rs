@@ -26,12 +26,14 @@ impl<T: Element, I: Index> Tensor<CooPattern<I>, T> {
     /// # Errors
     ///
     /// - `RankMismatch`: the number of axes differs from the rank;
-    /// - `AxisOutOfRange`, `AxisRepeated`: the axes are not a permutation. Negative axes count from the end.
+    /// - `AxisOutOfRange`: an axis is out of range. Negative axes count from the end;
+    /// - `AxisRepeated`: an axis occurs twice;
+    /// - `OutOfMemory`: an allocation fails.
     ///
     /// # Complexity
     ///
-    /// O(nnz · (rank + log nnz)). If the entries stay in order, for example because only axes of length 1 move, O(nnz
-    /// · rank).
+    /// O(nnz · (rank + log nnz)), where *nnz* is the number of stored entries. The logarithm is absent if the entries
+    /// stay in order, for example if only axes of length 1 move.
     ///
     /// # Examples
     ///
@@ -54,7 +56,7 @@ impl<T: Element, I: Index> Tensor<CooPattern<I>, T> {
         Tensor::from_erased(permuted(self.pattern().any().arrays(), self.sparse(), &axes)?)
     }
 
-    /// Returns the same entries in row-major order under another shape.
+    /// Returns the tensor reshaped in row-major order, like `numpy.reshape`.
     ///
     /// The new shape must have the same number of positions.
     ///
@@ -64,11 +66,12 @@ impl<T: Element, I: Index> Tensor<CooPattern<I>, T> {
     /// # Errors
     ///
     /// - `ReshapeSize`: the numbers of positions differ;
-    /// - `AxisTooLong`: an axis of the new shape is too long for `I`.
+    /// - `AxisTooLong`: an axis of the new shape is too long for `I`;
+    /// - `OutOfMemory`: an allocation fails.
     ///
     /// # Complexity
     ///
-    /// O(nnz · rank), without sorting.
+    /// O(nnz · rank), where *nnz* is the number of stored entries. The entries are not sorted.
     ///
     /// # Examples
     ///
@@ -290,8 +293,11 @@ impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
     ///
     /// # Errors
     ///
-    /// - `RankMismatch`, `AxisOutOfRange`, `AxisRepeated`: the axes are not a permutation;
-    /// - `TooLarge`: the new lanes need more than the larger of 1 GiB and 16 times this tensor's bytes.
+    /// - `RankMismatch`: the number of axes differs from the rank;
+    /// - `AxisOutOfRange`: an axis is out of range. Negative axes count from the end;
+    /// - `AxisRepeated`: an axis occurs twice;
+    /// - `TooLarge`: the new offsets need more than the larger of 1 GiB and 16 times the bytes of this tensor;
+    /// - `OutOfMemory`: an allocation fails.
     ///
     /// # Examples
     ///
@@ -317,7 +323,7 @@ impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
         Tensor::from_erased(permuted_lanes(self.sparse(), &axes)?)
     }
 
-    /// Returns the same entries in row-major order under another shape.
+    /// Returns the tensor reshaped in row-major order, like `numpy.reshape`.
     ///
     /// The new shape must have the same number of positions.
     ///
@@ -325,8 +331,10 @@ impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
     ///
     /// # Errors
     ///
-    /// - the errors of `reshape` for the coordinate format;
-    /// - `TooLarge`: the new lanes need more than the larger of 1 GiB and 16 times this tensor's bytes.
+    /// - `ReshapeSize`: the numbers of positions differ;
+    /// - `AxisTooLong`: an axis of the new shape is too long for `I`;
+    /// - `TooLarge`: the new offsets need more than the larger of 1 GiB and 16 times the bytes of this tensor;
+    /// - `OutOfMemory`: an allocation fails.
     ///
     /// # Examples
     ///
@@ -347,9 +355,9 @@ impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
         self.reshape_with_limit(shape, default_limit(self.stored_bytes()))
     }
 
-    /// Returns the same entries under another shape, with a memory limit in bytes.
+    /// Returns the tensor reshaped in row-major order, with a memory limit in bytes.
     ///
-    /// Like [`reshape`](Tensor::reshape), with another limit for the new lanes.
+    /// The method is [`reshape`](Tensor::reshape) with another limit for the new offsets.
     ///
     /// # Errors
     ///

@@ -110,16 +110,17 @@ where
 }
 
 impl<T: Element, I: Index> Triplets<T, I> {
-    /// Copies the triplets of a sprs matrix, in their order.
+    /// Copies the triplets of a sprs matrix in the same order.
     ///
-    /// Repetitions are kept.
+    /// Repeated positions are kept.
     ///
     /// For another index type, use `Triplets::try_from(&matrix)`. sprs returns its arrays only by reference, so the
     /// arrays are copied.
     ///
     /// # Errors
     ///
-    /// `AxisTooLong`: an axis is too long for the index type.
+    /// - `AxisTooLong`: an axis is too long for the index type;
+    /// - `OutOfMemory`: an allocation fails.
     ///
     /// # Examples
     ///
@@ -174,10 +175,10 @@ fn axes<I>(coords: Vec<Vec<I>>) -> Result<[Vec<I>; 2]> {
 }
 
 impl<T: Element, I: Index> Tensor<CooPattern<I>, T> {
-    /// Converts a sprs matrix of triplets to a tensor; `duplicates` merges repetitions.
+    /// Converts a sprs matrix of triplets to a tensor, with a rule for duplicates.
     ///
-    /// sprs itself sums repetitions. `CooTensor::try_from(&matrix)` also sums repetitions, and accepts other index
-    /// types.
+    /// sprs itself sums the values at a repeated position. `CooTensor::try_from(&matrix)` also sums these values, and
+    /// accepts other index types.
     ///
     /// # Errors
     ///
@@ -212,7 +213,8 @@ impl<T: Element, I: Index> Tensor<CooPattern<I>, T> {
     /// # Errors
     ///
     /// - `RankMismatch`: the rank is not 2;
-    /// - `FillNotZero`: the fill is not zero.
+    /// - `FillNotZero`: the fill is not zero;
+    /// - `OutOfMemory`: a copy cannot be allocated.
     ///
     /// ```
     /// use lacuna::{CooTensor, Duplicates};
@@ -239,9 +241,11 @@ impl<T: Element, I: Index> Tensor<CooPattern<I>, T> {
     ///
     /// - `RankMismatch`: the rank is not 2;
     /// - `FillNotZero`: the fill is not zero;
-    /// - `TooLarge`: the offsets of the columns need more than the larger of 1 GiB and 16 times this tensor's bytes;
-    /// - `NotRepresentable`: the length of an axis does not fit in the index type. The maximum length in lacuna is
-    ///   larger by 1.
+    /// - `TooLarge`: the offsets of the columns need more than the larger of 1 GiB and 16 times the bytes of this
+    ///   tensor;
+    /// - `NotRepresentable`: the number of rows does not fit in the index type. The maximum length of an axis is larger
+    ///   by 1 in lacuna than in sprs;
+    /// - `OutOfMemory`: an allocation fails.
     ///
     /// ```
     /// use lacuna::CooTensor;
@@ -270,14 +274,15 @@ impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
     /// Converts a sprs matrix, stored by rows or by columns, to a tensor.
     ///
     /// If the matrix is stored by rows, columns and values are moved. The offsets are also moved if their type is
-    /// `usize`, as in `CsMatI<T, u32, usize>` and `CsMat<T>`. For another index type, use
-    /// `CsrTensor::try_from(matrix)`; for a view, use `CsrTensor::try_from(&view)`.
+    /// `usize`, as in `CsMatI<T, u32, usize>` and `CsMat<T>`. To convert a matrix with another index type, use
+    /// `CsrTensor::try_from(matrix)`. To convert a view, use `CsrTensor::try_from(&view)`.
     ///
     /// # Errors
     ///
     /// - `AxisTooLong`: an axis is too long for the index type;
-    /// - `TooLarge`: the rows of a matrix stored by columns need more than the larger of 1 GiB and 16 times the bytes
-    ///   of the matrix;
+    /// - `TooLarge`: the matrix is stored by columns, and the offsets of its rows need too much memory. The limit is
+    ///   the larger of 1 GiB and 16 times the bytes of the matrix;
+    /// - `OutOfMemory`: an allocation fails;
     /// - the errors of [`CsrPattern::new`], for a matrix that was constructed unchecked.
     ///
     /// # Examples
@@ -310,8 +315,8 @@ impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
     ///
     /// - `RankMismatch`: the rank is not 2;
     /// - `FillNotZero`: the fill is not zero;
-    /// - `NotRepresentable`: the length of the last axis does not fit in the index type. The maximum length in lacuna
-    ///   is larger by 1.
+    /// - `NotRepresentable`: the number of columns does not fit in the index type. The maximum length of an axis is
+    ///   larger by 1 in lacuna than in sprs.
     ///
     /// ```
     /// use lacuna::CsrTensor;
@@ -336,7 +341,8 @@ impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
     ///
     /// # Errors
     ///
-    /// The errors of [`as_sprs`](Tensor::as_sprs).
+    /// - the errors of [`as_sprs`](Tensor::as_sprs);
+    /// - `OutOfMemory`: a copy cannot be allocated.
     ///
     /// ```
     /// use lacuna::CsrTensor;
@@ -362,9 +368,11 @@ impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
     ///
     /// - `RankMismatch`: the rank is not 2;
     /// - `FillNotZero`: the fill is not zero;
-    /// - `TooLarge`: the offsets of the columns need more than the larger of 1 GiB and 16 times this tensor's bytes;
-    /// - `NotRepresentable`: the length of an axis does not fit in the index type. The maximum length in lacuna is
-    ///   larger by 1.
+    /// - `TooLarge`: the offsets of the columns need more than the larger of 1 GiB and 16 times the bytes of this
+    ///   tensor;
+    /// - `NotRepresentable`: the number of rows does not fit in the index type. The maximum length of an axis is larger
+    ///   by 1 in lacuna than in sprs;
+    /// - `OutOfMemory`: an allocation fails.
     ///
     /// ```
     /// use lacuna::CsrTensor;
@@ -392,7 +400,7 @@ where
 {
     type Error = Error;
 
-    /// Moves the arrays that already have the types of the tensor.
+    /// Converts the matrix; arrays of a matrix stored by rows are moved if their types match.
     fn try_from(matrix: CsMatI<T, J, Iptr>) -> Result<Self> {
         if matrix.is_csr() { outer_first(matrix) } else { outer_first(matrix)?.permute_axes([1, 0]) }
     }
@@ -407,7 +415,7 @@ where
 {
     type Error = Error;
 
-    /// Moves the arrays that already have the types of the tensor.
+    /// Converts the matrix; arrays of a matrix stored by rows are moved if their types match.
     fn try_from(matrix: CsMatI<T, J, Iptr>) -> Result<Self> {
         let transposed = matrix.is_csc();
         let tensor = outer_first(matrix)?.to_coo()?;
@@ -443,7 +451,7 @@ where
 {
     type Error = Error;
 
-    /// Sums repeated triplets, as sprs does.
+    /// Converts the triplets; values at a repeated position are summed, as in sprs.
     fn try_from(matrix: &TriMatBase<IS, DS>) -> Result<Self> {
         Triplets::try_from(matrix)?.coalesce(Duplicates::Sum)
     }
@@ -459,7 +467,7 @@ where
 {
     type Error = Error;
 
-    /// Sums repeated triplets, as sprs does.
+    /// Converts the triplets; values at a repeated position are summed, as in sprs.
     fn try_from(matrix: &TriMatBase<IS, DS>) -> Result<Self> {
         Triplets::try_from(matrix)?.coalesce_csr(Duplicates::Sum)
     }
@@ -475,7 +483,7 @@ where
 {
     type Error = Error;
 
-    /// Copies the arrays, and keeps repetitions.
+    /// Copies the triplets, and keeps repeated positions.
     fn try_from(matrix: &TriMatBase<IS, DS>) -> Result<Self> {
         let shape = Shape::from([matrix.rows(), matrix.cols()]);
         check_axes::<I>(&shape)?;

@@ -80,13 +80,16 @@ pub trait Element: Copy + Default + PartialEq + Debug + Send + Sync + 'static + 
     /// The type of [`key`](Element::key).
     type Key: Copy + Ord + Hash + Debug + Send + Sync;
 
-    /// Returns a key that is equal for two values exactly if they are equal under `==`; `None` for NaN.
+    /// Returns the key of a value, or `None` for NaN.
+    ///
+    /// The keys of two values are equal if and only if the values are equal under `==`.
     fn key(self) -> Option<Self::Key> {
         (!self.isnan()).then(|| self.key_or_nan())
     }
 
-    /// Returns the [`key`](Element::key) of a value, and for NaN a key that no other value has. The function does not
-    /// branch.
+    /// Returns the [`key`](Element::key), or for NaN a key that no other value has.
+    ///
+    /// The function does not branch.
     fn key_or_nan(self) -> Self::Key;
 
     /// Returns the value as an integer for integer types and `bool`; `None` for other types.
@@ -97,7 +100,9 @@ pub trait Element: Copy + Default + PartialEq + Debug + Send + Sync + 'static + 
         }
     }
 
-    /// Returns whether both values are NaN, or are equal with equal signs of zero (per part for complex numbers).
+    /// Returns whether both values are NaN, or are equal with equal signs of zero.
+    ///
+    /// Both parts of complex numbers are compared in this way.
     ///
     /// ```
     /// use lacuna::Element;
@@ -110,16 +115,19 @@ pub trait Element: Copy + Default + PartialEq + Debug + Send + Sync + 'static + 
         self == other
     }
 
-    /// Returns the sum; `None` if it does not fit in the integer type. `bool` adds with "or". A NaN is the canonical
-    /// NaN.
+    /// Returns the sum, or `None` if the sum does not fit in the integer type.
+    ///
+    /// `bool` adds with "or". If the sum is NaN, the result is the canonical NaN.
     fn checked_add(self, other: Self) -> Option<Self>;
 
-    /// Returns the product; `None` if it does not fit in the integer type. `bool` multiplies with "and". A NaN is the
-    /// canonical NaN.
+    /// Returns the product, or `None` if the product does not fit in the integer type.
+    ///
+    /// `bool` multiplies with "and". If the product is NaN, the result is the canonical NaN.
     fn checked_mul(self, other: Self) -> Option<Self>;
 
-    /// Returns whether the value is truthy, which means nonzero. NaN is truthy, and `-0.0` is not. A complex number is
-    /// truthy if a part is truthy.
+    /// Returns whether the value is truthy, which means nonzero.
+    ///
+    /// NaN is truthy, and `-0.0` is not truthy. A complex number is truthy if either part is truthy.
     fn is_truthy(self) -> bool {
         self != Self::ZERO
     }
@@ -134,7 +142,7 @@ pub trait Element: Copy + Default + PartialEq + Debug + Send + Sync + 'static + 
         false
     }
 
-    /// Returns whether the value (or each part) is neither NaN nor infinite.
+    /// Returns whether the value (or both parts) is neither NaN nor infinite.
     fn isfinite(self) -> bool {
         !self.isnan() && !self.isinf()
     }
@@ -144,20 +152,24 @@ pub trait Element: Copy + Default + PartialEq + Debug + Send + Sync + 'static + 
         true
     }
 
-    /// Returns the smaller value, with `-0.0` below `0.0`; the canonical NaN if either is NaN.
+    /// Returns the smaller value, where `-0.0` is below `0.0`.
     ///
-    /// Returns `None` for complex types, which do not have an order.
+    /// Returns the canonical NaN if either value is NaN, and `None` for complex types, which do not have an order.
     fn smaller(self, other: Self) -> Option<Self> {
         Some(if other.key_or_nan() < self.key_or_nan() { other } else { self })
     }
 
-    /// Returns the larger value; the canonical NaN if either is NaN, `None` for complex types.
+    /// Returns the larger value, where `-0.0` is below `0.0`.
+    ///
+    /// Returns the canonical NaN if either value is NaN, and `None` for complex types, which do not have an order.
     fn greater(self, other: Self) -> Option<Self> {
         Some(if other.key_or_nan() > self.key_or_nan() { other } else { self })
     }
 
-    /// Returns the value as a computed fill: a zero without a sign, and the canonical NaN. For complex numbers, this
-    /// applies to each part.
+    /// Returns the value as a computed fill.
+    ///
+    /// A zero becomes `+0.0`, a NaN becomes the canonical NaN, and other values are unchanged. For complex numbers,
+    /// this rule applies to each part.
     fn as_implicit(self) -> Self {
         // Adding zero replaces each NaN by the canonical NaN, and `-0.0 + 0.0` is `0.0`.
         self.checked_add(Self::ZERO).unwrap_or(self)
@@ -166,10 +178,10 @@ pub trait Element: Copy + Default + PartialEq + Debug + Send + Sync + 'static + 
     /// Returns the value as a number without its type.
     fn to_number(self) -> Number;
 
-    /// Converts `number` to this type; `None` if it does not fit in this type.
+    /// Converts `number` to this type, or returns `None` if `number` does not fit.
     ///
-    /// Integers must be in range. Integer types do not hold fractions, NaN or infinities. The type `bool` holds only 0
-    /// and 1. Floats are rounded to nearest, and a finite number that would become infinite does not fit in the type. A
+    /// A number fits in an integer type if it is an integer in the range of the type. The type `bool` holds only 0 and
+    /// 1. Floats are rounded to nearest, and a finite number that would become infinite does not fit in the type. A
     /// complex number fits in a real type if its imaginary part is zero.
     fn from_number(number: Number) -> Option<Self>;
 
@@ -203,15 +215,19 @@ pub trait FloatVisitor {
 /// Sums are computed exactly and then rounded once. Sums are therefore bitwise identical for any order, format and
 /// number of threads.
 pub trait Ring: Element {
-    /// The type of sums: floats and complex numbers keep their type, signed integers use `i64`, unsigned integers and
-    /// `bool` use `u64`.
+    /// The type of sums.
+    ///
+    /// Floats and complex numbers keep their type, signed integers use `i64`, and unsigned integers and `bool` use
+    /// `u64`.
     type Sum: Element;
-    /// The type of means: floats and complex numbers keep their type, integers and `bool` use `f64`.
+    /// The type of means.
+    ///
+    /// Floats and complex numbers keep their type, and integers and `bool` use `f64`.
     type Mean: Element;
 
     /// The type of variances and standard deviations.
     ///
-    /// Floats keep their type, complex numbers use the type of their parts, integers and `bool` use `f64`.
+    /// Floats keep their type, complex numbers use the type of their parts, and integers and `bool` use `f64`.
     type Deviation: Float;
 
     /// The number of parts: 2 for complex numbers, otherwise 1.
@@ -313,7 +329,9 @@ pub(crate) type Cell<T> = <<T as Ring>::Total as Accumulator<T>>::Cell;
     note = "`bool`, integers of 8 to 64 bits and floats do; for complex numbers, take `re`, `im` or `norm()` first"
 )]
 pub trait Real: Ring + PartialOrd {
-    /// The type of medians: floats keep their type, integers and `bool` use `f64`.
+    /// The type of medians.
+    ///
+    /// Floats keep their type, and integers and `bool` use `f64`.
     type Median: Float;
 
     /// The smallest value; `-inf` for floats.
@@ -336,7 +354,9 @@ pub trait Real: Ring + PartialOrd {
         self.isinf() && self == Self::LOWEST
     }
 
-    /// Returns whether the value is below zero or `-0.0`. NaN does not have a sign.
+    /// Returns whether the value is below zero or `-0.0`.
+    ///
+    /// The result is false for NaN.
     fn signbit(self) -> bool {
         (self < Self::ZERO) | ((self == Self::ZERO) & !self.same(Self::ZERO))
     }
@@ -352,8 +372,7 @@ pub trait Real: Ring + PartialOrd {
 
 /// A floating-point type: `f32`, `f64`, and with the feature `half` also `half::f16` and `half::bf16`.
 ///
-/// Operations that require a float type, such as norms, `exp` and reductions that ignore NaN, do not compile for
-/// integers:
+/// Operations that require a float type, such as `norm`, `exp` and `nansum`, do not compile for integers:
 ///
 /// ```compile_fail,E0277
 /// # use lacuna::{CooTensor, norm};
@@ -373,7 +392,9 @@ pub trait Float:
     /// The canonical quiet NaN.
     const NAN: Self;
 
-    /// Returns the nearest number of this type, correctly rounded. A NaN becomes the canonical NaN.
+    /// Returns the nearest number of this type, correctly rounded.
+    ///
+    /// A NaN becomes the canonical NaN.
     ///
     /// ```
     /// use lacuna::Float;
@@ -385,7 +406,9 @@ pub trait Float:
         if floats::has_bits_of_nan(wide) { Self::NAN } else { Self::nearest_to_f64(wide) }
     }
 
-    /// Returns `(self + other) / 2` without overflow; a zero result is `+0.0`, and a NaN is the canonical NaN.
+    /// Returns `(self + other) / 2` without overflow.
+    ///
+    /// If the result is zero, it is `+0.0`. If the result is NaN, it is the canonical NaN.
     ///
     /// ```
     /// use lacuna::Float;
@@ -397,9 +420,10 @@ pub trait Float:
         floats::midpoint(self, other)
     }
 
-    /// Returns `self + (other - self) * weight`, correctly rounded, for a weight from 0 to 1.
+    /// Returns `self + (other - self) * weight`, correctly rounded.
     ///
-    /// A zero result is `+0.0`. If one of the two values is infinite, the result is the sum of both values.
+    /// `weight` must be from 0 to 1. If the result is zero, it is `+0.0`. If either value is infinite, the result is
+    /// the sum of both values, for any `weight`.
     ///
     /// ```
     /// use lacuna::Float;
@@ -421,8 +445,9 @@ pub trait Float:
         Self::mean_of(&total, count)
     }
 
-    /// Returns `self * part / count`: the gradient of each element if `count` elements divide a part of a gradient
-    /// equally.
+    /// Returns `self * part / count`.
+    ///
+    /// If `count` elements share the fraction `part` of a gradient equally, each element receives this number.
     fn share(self, part: f64, count: u64) -> Self {
         floats::share(self, part, count)
     }

@@ -92,7 +92,7 @@ impl DType {
         }
     }
 
-    /// Returns the type with the given name.
+    /// Returns the type with the given name, if there is such a type.
     pub fn from_name(name: &str) -> Option<DType> {
         DType::ALL.into_iter().find(|dtype| dtype.name() == name)
     }
@@ -141,7 +141,9 @@ impl Number {
         (im == 0.0).then_some(re)
     }
 
-    /// Returns the integer, `None` for other numbers.
+    /// Returns the number as an integer, or `None` if the number is not an integer.
+    ///
+    /// The number may be of any kind: `Number::Real(2.0)` is the integer 2.
     pub fn integer(self) -> Option<i128> {
         match self.real()? {
             Number::Integer(integer) => Some(integer),
@@ -150,7 +152,7 @@ impl Number {
         }
     }
 
-    /// Returns the nearest `f64` of a number without an imaginary part.
+    /// Returns the nearest `f64`, or `None` if the imaginary part is not zero.
     pub fn float(self) -> Option<f64> {
         match self.real()? {
             Number::Integer(integer) => Some(integer as f64),

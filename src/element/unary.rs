@@ -10,7 +10,9 @@ use super::{Element, Float, Real, math};
     note = "signed integers, floats and complex numbers do; convert first: `x.cast::<i64>()?`"
 )]
 pub trait Signed: Element {
-    /// Returns the negated number, with the canonical NaN; `None` if it does not fit in the integer type.
+    /// Returns the negated number, or `None` if it does not fit in the integer type.
+    ///
+    /// A NaN becomes the canonical NaN.
     fn negated(self) -> Option<Self>;
 }
 
@@ -20,10 +22,14 @@ pub trait Signed: Element {
     note = "numbers do; convert first: `x.cast::<u8>()?`"
 )]
 pub trait Magnitude: Element {
-    /// The type of magnitudes: the type of the parts for complex numbers, otherwise the type itself.
+    /// The type of magnitudes.
+    ///
+    /// For complex numbers, this is the type of the parts. For other numbers, this is the type itself.
     type Magnitude: Real;
 
-    /// Returns the magnitude, with the canonical NaN; `None` if it does not fit in the integer type.
+    /// Returns the magnitude, or `None` if it does not fit in the integer type.
+    ///
+    /// A NaN becomes the canonical NaN.
     fn magnitude(self) -> Option<Self::Magnitude>;
 }
 
@@ -34,18 +40,26 @@ pub trait Magnitude: Element {
             take a part: `x.real()?`, `x.abs()?`"
 )]
 pub trait RealNumber: Real {
-    /// Returns -1, 0 or 1; a zero keeps its sign, and a NaN becomes the canonical NaN.
+    /// Returns the sign of the number: -1, 0 or 1.
+    ///
+    /// A zero keeps its sign, and a NaN becomes the canonical NaN.
     fn sign(self) -> Self;
 
-    /// Returns the square, with the canonical NaN; `None` if it does not fit in the integer type.
+    /// Returns the square, or `None` if it does not fit in the integer type.
+    ///
+    /// A NaN becomes the canonical NaN.
     fn squared(self) -> Option<Self> {
         self.checked_mul(self)
     }
 
-    /// Returns `self` to the power of `exponent`; `None` if the result does not fit in the integer type.
+    /// Returns `self` to the power of `exponent`.
+    ///
+    /// For integers, the result is `None` if the power does not fit in the type, or if `exponent` is negative.
     fn raised(self, exponent: i32) -> Option<Self>;
 
-    /// Returns `self` to the power of `exponent`; `None` if the result does not fit in the integer type.
+    /// Returns `self` to the power of `exponent`.
+    ///
+    /// For integers, the result is `None` if the power does not fit in the type, or if `exponent` is negative.
     fn to_power(self, exponent: Self) -> Option<Self> {
         // Powers of integers other than 0, 1 and -1 overflow far below 100; for 0, 1 and -1 only the parity matters.
         let exponent = exponent.to_integer()?;

@@ -12,15 +12,17 @@ pub(crate) fn names_gzip(path: &Path) -> bool {
 pub enum Compression {
     /// The compression that the file name implies.
     ///
-    /// A file whose name ends in `.gz` is compressed with gzip. The members of an `.npz` are deflated, and other files
-    /// are not compressed.
+    /// A file whose name ends in `.gz` is compressed with gzip. The members of an `.npz` are deflated, and Parquet
+    /// files are compressed with zstd. Other files are not compressed.
     #[default]
     Usual,
-    /// No compression, also for the members of an `.npz`.
+    /// No compression, also for the members of an `.npz` and for Parquet files.
     ///
     /// A file whose name ends in `.gz` is still compressed with gzip.
     None,
-    /// Gzip for any file name; the members of an `.npz` are deflated.
+    /// Gzip for any file name, except for `.npz` and Parquet.
+    ///
+    /// The members of an `.npz` are deflated, and Parquet files are compressed with zstd.
     Gzip,
 }
 

@@ -12,13 +12,15 @@ use crate::io::digits::print_digits;
 ///
 /// Elements can be read and written as text and as bytes.
 pub trait FileElement: Element {
-    /// The kind in a `.npy` header: `b i u f c`; `None` if numpy does not have the type (`bfloat16`).
+    /// The kind in a `.npy` header, one of `b i u f c`.
+    ///
+    /// The kind is `None` if numpy does not have the type (`bfloat16`).
     const NPY_KIND: Option<char>;
 
     /// Parses a text as a value.
     ///
     /// Integers are decimal. Floats are in decimal or scientific notation, or `nan`, `inf`, `-inf`. Complex numbers are
-    /// written as `1+2j`, bool as `true`, `false`, `0` or `1`. The result is `None` for any other text.
+    /// written as `1+2j`. Values of `bool` are `true`, `false`, `0` or `1`. The result is `None` for any other text.
     ///
     /// A decimal number beyond the largest float results in an infinity. An integer that does not fit in the type
     /// results in `None`.

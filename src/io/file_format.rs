@@ -7,7 +7,7 @@ use crate::base::error::Error;
 use crate::io::compression::names_gzip;
 use crate::io::{mtx, npy, npz};
 
-/// The formats of files.
+/// A file format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum FileFormat {
@@ -66,8 +66,9 @@ impl FileFormat {
 
     /// Returns the format that the extension of a path names.
     ///
-    /// A `.gz` after the extension is ignored, except for `.npz` and `.parquet`, which have their own compression. With
-    /// the feature `parquet`, a path that ends in a separator names a folder of tables.
+    /// A `.gz` after the extension is ignored. The endings `.npz.gz` and `.parquet.gz` do not name a format, because
+    /// these formats have their own compression. With the feature `parquet`, a path that ends in a separator names a
+    /// folder of tables.
     ///
     /// ```
     /// use lacuna::io::FileFormat;
@@ -90,8 +91,8 @@ impl FileFormat {
 
     /// Returns the format that the first bytes of a file indicate.
     ///
-    /// The first bytes of a gzip file do not indicate its format. [`read_from`](crate::io::read_from) first inflates
-    /// these bytes.
+    /// The first bytes of gzip data do not indicate a format. [`read_from`](crate::io::read_from) therefore inflates
+    /// gzip data first.
     ///
     /// ```
     /// use lacuna::io::FileFormat;

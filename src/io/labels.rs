@@ -37,11 +37,11 @@ pub struct Labels {
 impl Labels {
     /// Constructs labels in the given order; a repeated label is skipped.
     ///
-    /// [`read_csv`](crate::io::read_csv) also skips repeated labels.
+    /// [`read_csv`](crate::io::read_csv) numbers the labels of a table in the same way.
     ///
     /// # Errors
     ///
-    /// `OutOfMemory`: allocation fails.
+    /// `OutOfMemory`: an allocation fails.
     ///
     /// # Examples
     ///

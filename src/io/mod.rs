@@ -1,28 +1,31 @@
 //! Reading and writing files: `.mtx`, `.tns`, `.npy`, `.npz`, Parquet and `.csv`.
 //!
 //! [`read_coo`] and [`read_csr`] return a tensor of static types, and convert the types of the file. [`read`] returns
-//! an [`AnyTensor`], with the format and the element type of the file, unless [`ReadOptions`] set others.
-//! [`dispatch!`](crate::dispatch!) runs generic code on an `AnyTensor`. [`write()`] accepts tensors of all these types.
+//! an [`AnyTensor`], with the format and the element type of the file, unless [`ReadOptions`] set another format or
+//! type. [`dispatch!`](crate::dispatch!) runs generic code on an `AnyTensor`. [`write()`] accepts tensors of static
+//! types, an `AnyTensor`, and arrays.
 //!
 //! | file | read | written |
 //! | --- | --- | --- |
-//! | `.mtx` | coordinate, array; all fields and symmetries; vectors and tensors | matrices and vectors, fill of zero |
-//! | `.tns` | any rank; the shape given, found or in a comment; values optional | any rank, fill of zero |
+//! | `.mtx` | coordinate and array layout, all fields and symmetries, any rank | matrices and vectors, fill of zero |
+//! | `.tns` | any rank; the shape from the options, a comment or the entries | any rank, fill of zero, real values |
 //! | `.npy` | any rank, both byte orders, C and Fortran order | the dense array, below a limit |
-//! | `.npz` | scipy csr, csc, coo; pydata/sparse COO, GCXS | scipy for a matrix with fill of zero, otherwise pydata |
+//! | `.npz` | scipy csr, csc, coo; pydata/sparse COO, GCXS | scipy for a matrix with fill of zero, otherwise pydata/sparse |
 //!
-//! With the feature `parquet`, a `.parquet` file contains any tensor, as a table with one row per entry. For tables
-//! written by other programs, set [`ReadOptions::shape`] and the names of their columns.
+//! With the feature `parquet`, a `.parquet` file contains any tensor, as a table with one row per entry. To read a
+//! table written by another program, set [`ReadOptions::shape`] and the names of the columns. In each format, a tensor
+//! has at most 64 axes.
 //!
-//! [`read_csv`] and [`write_csv`] read and write tables of entries, `.csv`, with one column per axis and one column of
-//! values. The labels in the columns become the positions of the axes.
+//! [`read_csv`] and [`write_csv`] read and write tables of entries, `.csv`, with one column per axis and an optional
+//! column of values. Each label in a column becomes a position on the axis of the column.
 //!
-//! Text and `.npy` files may be compressed with gzip: `.mtx.gz`, `.tns.gz`, `.npy.gz`. A reader detects gzip by the
-//! first bytes. A writer uses gzip if the extension or [`WriteOptions::compression`] selects it.
+//! Text and `.npy` files may be compressed with gzip: `.mtx.gz`, `.tns.gz`, `.npy.gz`, `.csv.gz`. A reader detects gzip
+//! by the first bytes. A writer uses gzip if the extension or [`WriteOptions::compression`] selects it.
 //!
-//! A reader does not trust the sizes in a header: its memory grows with the bytes that arrive. For a damaged file, the
-//! reader returns [`Error::Format`](crate::Error::Format), which names the line, or the member and field. A writer
-//! first writes to a temporary file and renames it at the end, so the file is either complete or absent.
+//! A reader does not trust the sizes in a header: the memory of the reader grows with the bytes that arrive. For most
+//! damaged files, the reader returns [`Error::Format`](crate::Error::Format), which names the line, or the member and
+//! field. [`write()`] first writes to a temporary file, and renames this file at the end. After an error, no new file
+//! exists, and an existing file is unchanged.
 //!
 //! # Examples
 //!

@@ -56,7 +56,7 @@ pub struct ReadOptions {
     /// The format of the tensor.
     ///
     /// The default is the format of the file: CSR for compressed layouts, otherwise COO. A compressed layout is read as
-    /// COO if the offsets of the lanes would be far larger than the file.
+    /// COO if the offsets of the lanes would need more memory than the limit for the tensor.
     pub format: Option<Format>,
     /// The element type of the tensor.
     ///
@@ -66,27 +66,29 @@ pub struct ReadOptions {
     ///
     /// For sparse layouts, the fill is the value of unstored positions. The default is zero. For dense layouts, the
     /// fill is the value that is not stored. The default is zero in `.npy`; in a Matrix Market array, all values are
-    /// stored by default. If the file states its own fill, the reader rejects this option.
+    /// stored by default. If the file states a fill, the reader rejects this option. A file of pydata/sparse without
+    /// `fill_value` requires this option.
     pub fill: Option<String>,
-    /// The shape for formats that do not state it, such as `.tns`; otherwise a check.
+    /// The shape of the tensor, for files that do not state a shape, such as `.tns`.
     ///
-    /// If the file states its shape, the two shapes must be equal.
+    /// If the file states a shape, the two shapes must be equal.
     pub shape: Option<Shape>,
     /// The names of the columns of a Parquet table that does not describe a tensor.
     ///
     /// Name the columns of the coordinates first, one per axis, and then the column of the values. The default names
-    /// are `indices_0`, `indices_1`, ... and `values`.
+    /// are `indices_0`, `indices_1`, ... and `values`. Complex values are in two columns, `values.re` and `values.im`,
+    /// which you name `values`.
     #[cfg(feature = "parquet")]
     pub columns: Option<Vec<String>>,
-    /// The rule for entries that the file repeats: their sum by default.
+    /// The rule for repeated entries. By default, their values are added.
     pub duplicates: Duplicates,
     /// The memory limit in bytes.
     ///
     /// The option limits three sizes, each with its own default:
     ///
     /// - the inflated bytes of compressed input: the larger of 64 MiB and 64 times the file;
-    /// - the tensor in memory, if a header could claim more entries than the file has: 64 MiB plus 16 bytes per byte
-    ///   read;
+    /// - the tensor in memory: 64 MiB plus 16 bytes per inflated byte of the file, or 128 bytes per byte of a Parquet
+    ///   file;
     /// - an `.npz` or a Parquet file from a stream: no limit.
     pub max_memory: Option<u64>,
     /// The callback that receives the number of bytes read so far.
@@ -129,20 +131,21 @@ impl ReadOptions {
         ReadOptions { fill: Some(fill.into()), ..self }
     }
 
-    /// Sets the shape of a file that does not state it, or checks its shape.
+    /// Sets the shape of the tensor, or checks the shape that the file states.
     pub fn shape(self, shape: impl Into<Shape>) -> Self {
         ReadOptions { shape: Some(shape.into()), ..self }
     }
 
     /// Sets the names of the columns of a Parquet table.
     ///
-    /// Name the columns of the coordinates first, one per axis, and then the column of the values.
+    /// Name the columns of the coordinates first, one per axis, and then the column of the values. For complex values,
+    /// name the column without `.re` and `.im`.
     #[cfg(feature = "parquet")]
     pub fn columns<S: Into<String>>(self, names: impl IntoIterator<Item = S>) -> Self {
         ReadOptions { columns: Some(names.into_iter().map(Into::into).collect()), ..self }
     }
 
-    /// Sets the rule for entries that the file repeats.
+    /// Sets the rule for repeated entries.
     pub fn duplicates(self, duplicates: Duplicates) -> Self {
         ReadOptions { duplicates, ..self }
     }
@@ -284,20 +287,20 @@ pub(crate) fn holds(dtype: DType) -> fn(Number) -> bool {
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct WriteOptions {
-    /// The maximum number of bytes of a dense file.
+    /// The maximum number of bytes of a dense file, `.npy`.
     ///
     /// The default is the larger of 1 GiB and 16 times the bytes of the tensor.
     pub max_memory: Option<u64>,
     /// The compression of the file.
     pub compression: Compression,
-    /// The number of entries of a part in a Parquet folder. The default is 16 Mi.
+    /// The number of entries after which a part of a Parquet folder ends. The default is 16 Mi.
     ///
-    /// A part has one or more complete row groups.
+    /// A part consists of complete row groups, so a part may have more entries.
     #[cfg(feature = "parquet")]
     pub part_entries: Option<usize>,
     /// The number of entries of a Parquet row group. The default and the maximum are 1 Mi.
     ///
-    /// A reader holds one row group in memory at a time.
+    /// [`Dataset::pieces`](crate::io::Dataset::pieces) holds at most one row group in memory at a time.
     #[cfg(feature = "parquet")]
     pub group_entries: Option<usize>,
     /// The callback that receives the number of bytes written so far.
@@ -305,12 +308,12 @@ pub struct WriteOptions {
 }
 
 impl WriteOptions {
-    /// Sets the maximum number of bytes of a dense file.
+    /// Sets the maximum number of bytes of a dense file, `.npy`.
     pub fn max_memory(self, bytes: u64) -> Self {
         WriteOptions { max_memory: Some(bytes), ..self }
     }
 
-    /// Sets the number of entries of a part in a Parquet folder.
+    /// Sets the number of entries after which a part of a Parquet folder ends.
     #[cfg(feature = "parquet")]
     pub fn part_entries(self, count: usize) -> Self {
         WriteOptions { part_entries: Some(count), ..self }

@@ -11,10 +11,12 @@ use crate::base::error::Error;
 /// A callback that receives the number of bytes read or written so far.
 ///
 /// For a compressed file, compressed bytes are counted, so you can compare the count with the length of the file. Bytes
-/// that are read twice count twice, for example the directory and the headers of an `.npz`. The reader calls the
-/// callback after each block of about 64 KiB, on its own thread, and waits for it. The bytes of all chunks that
-/// [`Chunks`](crate::lazy::Chunks) read are counted together. Several threads may call the callback at once, so a
-/// smaller number can follow a larger one.
+/// that are read twice count twice, for example the directory and the headers of an `.npz`.
+///
+/// The reader or writer calls the callback after each read or write of a block of bytes, and waits until the callback
+/// returns. The size of a block depends on the format. When a text file is read, a block has at most 64 KiB. The bytes
+/// of all chunks that [`Chunks`](crate::lazy::Chunks) reads are counted together. Several threads may call the callback
+/// at the same time, so a smaller number can follow a larger number.
 ///
 /// # Examples
 ///
@@ -37,7 +39,7 @@ use crate::base::error::Error;
 pub struct Progress(Arc<dyn Fn(u64) + Send + Sync>);
 
 impl Progress {
-    /// Constructs a progress that calls `tell` with the number of bytes so far.
+    /// Constructs the callback from a function that receives the number of bytes so far.
     pub fn new(tell: impl Fn(u64) + Send + Sync + 'static) -> Self {
         Progress(Arc::new(tell))
     }

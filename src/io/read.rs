@@ -34,17 +34,19 @@ const HEAD: u64 = 4096;
 
 /// Reads the file at `path` as a tensor.
 ///
-/// The extension names the format; without a known extension, the first bytes of the file determine the format. The
-/// first bytes also show whether the file is compressed with gzip.
+/// The extension names the format. Without a known extension, the first bytes of the file determine the format. The
+/// first bytes also show whether the file is compressed with gzip. With the feature `parquet`, `path` may be a folder
+/// of tables.
 ///
 /// # Errors
 ///
 /// - `Io`: the file cannot be read;
 /// - `Format`: the file violates its format; the error names the line, or the member and field;
+/// - `ShapeMismatch`: the shape of the tensor differs from [`ReadOptions::shape`];
 /// - `TooLarge`: the tensor needs more memory than [`ReadOptions::max_memory`] allows;
-/// - `OutOfMemory`, or `Io` of that kind: allocation fails;
-/// - the errors of [`Triplets::coalesce`](crate::Triplets::coalesce) and of [`AnyTensor::cast`], if the options require
-///   them.
+/// - `OutOfMemory`, or `Io` of that kind: an allocation fails;
+/// - the errors of [`Triplets::coalesce`](crate::Triplets::coalesce), if the entries are not in row-major order;
+/// - the errors of [`AnyTensor::cast`], if [`ReadOptions::dtype`] is set.
 #[doc(alias = "mmread")]
 #[doc(alias = "load_npz")]
 #[doc(alias = "load")]
@@ -101,13 +103,14 @@ pub fn read_operand_from(
 
 /// Returns the tensor that [`read`] would return, without its entries.
 ///
-/// Shape, element type, fill and format come from the header of the file at `path`. The bytes after the header are
-/// neither read nor checked.
+/// Shape, element type, fill and format come from the header of the file at `path`. The entries are neither read nor
+/// checked. [`ReadOptions::progress`] is not called.
 ///
 /// # Errors
 ///
+/// - `Io`: the file cannot be read;
 /// - `Format`: the header violates its format, or the format does not have a header (`.tns`);
-/// - the errors of [`read`] that concern the options.
+/// - the errors of [`read`] that an option causes.
 ///
 /// # Examples
 ///
@@ -124,8 +127,8 @@ pub fn read_header(path: impl AsRef<Path>, options: &ReadOptions) -> Result<AnyT
 
 /// Reads the part of a tensor within `ranges`, with one range per axis.
 ///
-/// The result is the same as a slice of the tensor that [`read`] returns. Its coordinates start from the first position
-/// of the ranges.
+/// The result is the same as a slice of the tensor that [`read`] returns. The coordinates of the result are relative to
+/// the start of each range.
 ///
 /// In a `.parquet` file, a row group or a page is skipped if its bounds show that all its entries are outside the
 /// ranges. lacuna compares each page that it reads with the checksum of the page, if there is one. Any other file is
@@ -133,8 +136,9 @@ pub fn read_header(path: impl AsRef<Path>, options: &ReadOptions) -> Result<AnyT
 ///
 /// # Errors
 ///
-/// The errors of [`read`], and `RankMismatch` or `SliceOutOfRange`: the ranges are not valid for the shape of the
-/// tensor.
+/// - the errors of [`read`];
+/// - `RankMismatch`: the number of ranges differs from the rank of the tensor;
+/// - `SliceOutOfRange`: a range is out of the range of its axis.
 ///
 /// # Examples
 ///
@@ -183,7 +187,7 @@ fn is_parquet(path: &Path) -> Result<bool> {
 /// Reads a stream as a tensor.
 ///
 /// If `format` is `None`, the first bytes determine the format. The first bytes also show whether the stream is
-/// compressed with gzip. An `.npz` archive is first read to its end, because its directory is at the end.
+/// compressed with gzip. An `.npz` archive or a Parquet file is first read to its end, because its directory is there.
 ///
 /// # Errors
 ///
@@ -213,7 +217,8 @@ fn content_from(reader: &mut dyn Read, format: Option<FileFormat>, options: &Rea
 ///
 /// # Errors
 ///
-/// The errors of [`read`], and `AxisTooLong`: an axis is too long for `I`.
+/// - the errors of [`read`];
+/// - `AxisTooLong`: an axis is too long for `I`.
 ///
 /// # Examples
 ///
@@ -244,8 +249,8 @@ pub fn read_coo<T: FileElement, I: Index>(path: impl AsRef<Path>, options: &Read
 ///
 /// # Errors
 ///
-/// The errors of [`read_coo`], and `TooLarge`: the offsets of the lanes need more memory than
-/// [`ReadOptions::max_memory`] allows.
+/// - the errors of [`read_coo`];
+/// - `TooLarge`: the offsets of the lanes need more memory than [`ReadOptions::max_memory`] allows.
 ///
 /// # Examples
 ///

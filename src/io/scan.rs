@@ -19,15 +19,17 @@ use crate::lazy::{Engine, Lazy, On};
 use crate::tensor::coo::CooTensor;
 use crate::tensor::erased::SparseRef;
 
-/// Returns a Parquet file, or a folder of them, as the source of a lazy graph.
+/// Returns a Parquet file or folder as the source of a lazy graph.
 ///
-/// The file is read when the graph is computed. [`Chunks`](crate::lazy::Chunks) reads it in chunks.
+/// The entries are read when the graph is computed. [`Chunks`](crate::lazy::Chunks) reads the entries in chunks.
 ///
 /// The options of [`Dataset::open`] apply, except the element type, which is `T`.
 ///
 /// # Errors
 ///
-/// The errors of [`Dataset::open`]; `AxisTooLong`: an axis is too long for `I`.
+/// - the errors of [`Dataset::open`];
+/// - `AxisTooLong`: an axis is too long for `I`;
+/// - `Cast`: the fill cannot be converted to `T`.
 ///
 /// # Examples
 ///

@@ -13,10 +13,10 @@ use crate::io::write::FileTensor;
 use crate::lazy::source::ErasedValue;
 use crate::lazy::{Engine, Lazy, On};
 
-/// Returns a Parquet file, or a folder of them, as a dynamically typed source.
+/// Returns a Parquet file or folder as the dynamically typed source of a lazy graph.
 ///
-/// The source is the start of a lazy graph. Its value is a tensor with the element type of the file.
-/// [`scan`](crate::io::scan) does the same with static types.
+/// The value of the source is a tensor. The options set the element type. Without this option, the element type is the
+/// type of the file. [`scan`](crate::io::scan) returns a source with static types.
 ///
 /// # Errors
 ///

@@ -27,7 +27,7 @@ use crate::tensor::erased::SparseRef;
 
 /// Writes a tensor or an array to the file at `path`, in the format of its extension.
 ///
-/// Formats other than `.npy` store only the elements of an array that are not 0.
+/// Formats other than `.npy` store only the elements of an array that are not 0. `-0.0` is stored.
 ///
 /// If the extension is followed by `.gz`, the file is compressed with gzip. The file appears only if writing succeeds.
 ///
@@ -38,8 +38,9 @@ use crate::tensor::erased::SparseRef;
 ///
 /// - `Io`: the file cannot be written;
 /// - `Format`: the extension does not name a format;
-/// - `NotRepresentable`: the format does not support the tensor; the error names a format that does;
-/// - `TooLarge`: the dense file would be larger than [`WriteOptions::max_memory`].
+/// - `NotRepresentable`: the format does not support the tensor. The error names an alternative;
+/// - `TooLarge`: the dense file would be larger than [`WriteOptions::max_memory`];
+/// - `OutOfMemory`: an allocation fails.
 ///
 /// After an error, no new file exists, and an existing file is unchanged.
 ///
@@ -145,13 +146,17 @@ impl parquet::DatasetWriter {
     ///
     /// # Errors
     ///
-    /// - `ShapeMismatch`, `TypesDiffer`, `FillsDiffer`: shape, element type or fill differs from the earlier
-    ///   chunks;
+    /// - `ShapeMismatch`: the shape differs from the shape of the first chunk;
+    /// - `TypesDiffer`: the element type differs from the type of the first chunk;
+    /// - `FillsDiffer`: the chunk has an unstored position, and its fill differs from the fill of the earlier chunks;
     /// - `NotSorted`: the first entry of the chunk does not follow the last entry of the earlier chunks;
-    /// - `Io`, `OutOfMemory`: writing failed.
+    /// - `NotRepresentable`: the rank is above 64;
+    /// - `Io`: the file cannot be written;
+    /// - `OutOfMemory`: an allocation fails;
+    /// - `Argument`: an earlier call failed while it was writing.
     ///
-    /// After `Io` or `OutOfMemory`, the writer rejects further chunks. After the other errors the chunk is not written,
-    /// and you can push another chunk.
+    /// If writing fails, the writer rejects further chunks with `Argument`. If a chunk is rejected before it is
+    /// written, you can push another chunk.
     pub fn push(&mut self, piece: &impl FileTensor) -> Result<()> {
         piece.push_to(self)
     }

@@ -1,16 +1,18 @@
 //! Pictures of the pattern of a sparse tensor: as text, SVG and PNG.
 //!
-//! A matrix is shown as it is written, with rows downward; a tensor of rank 1 is a strip. A tensor of higher rank has
-//! one panel per pair of axes. The panel of axes 0 and 2 counts the entries with each pair of coordinates on these
-//! axes, for any other coordinates. If there is not enough space for all axes, only the longest axes are shown, and the
-//! picture names these axes.
+//! A matrix is drawn with its rows from top to bottom, and a tensor of rank 1 is drawn as a strip. A tensor of higher
+//! rank has one panel per pair of axes. The panel of axes 0 and 2 counts the entries with each pair of coordinates on
+//! these axes, for any other coordinates. If there is not enough space for all axes, only the longest axes are shown,
+//! and the picture names these axes. An image shows at most five axes.
 //!
-//! Each cell of a picture covers the same number of positions. If a cell covers several positions, or if panels overlay
-//! several entries, an image has shades for the number of entries, and a legend. Text has dots in each cell with an
-//! entry. If more than half of the dots would be set, only the fuller half of the cells has dots.
+//! Each cell of a panel covers the same number of positions, except that the last cells of an axis may cover fewer
+//! positions. An image has shades for the number of entries per cell. If a cell covers several positions, or if the
+//! rank is above 2, the image also has a legend. Text has dots in each cell with an entry. If more than half of the
+//! cells have an entry, only about half of the cells have dots: the cells with the highest density. Cells with equal
+//! density either all have dots or are all blank.
 //!
-//! Pictures show stored entries, including stored zeros. A picture does not need the dense form: one pass over the
-//! pattern takes O(nnz · panels + cells), for axes of any length.
+//! Pictures show stored entries, including stored zeros. A picture does not need the dense form. One pass over the
+//! pattern takes O(nnz · panels), where *nnz* is the number of stored entries, for axes of any length.
 //!
 //! # Examples
 //!
@@ -83,19 +85,21 @@ impl<'a, P: Pattern> Spy<'a, P> {
 
     /// Sets the approximate width of images in pixels: 240 to 4000, by default 700.
     ///
-    /// A wider image has more or larger cells.
+    /// A wider image has more or larger cells. A value out of the range is replaced by the nearest value in the range.
     pub fn sized(self, pixels: usize) -> Self {
         Spy { pixels: pixels.clamp(*PIXELS.start(), *PIXELS.end()), ..self }
     }
 
     /// Returns the picture as text, with a caption below.
     ///
-    /// A line has at most `columns` characters, from 24 to 400.
+    /// A line of a panel has at most `columns` characters. A value of `columns` below 24 counts as 24, and a value
+    /// above 400 counts as 400. The lines of the caption may be longer.
     ///
-    /// A character has two dots across and four dots down. If there is space, a position covers 2, 4 or 8 dots in each
-    /// direction. Otherwise a dot covers several positions, and the caption states their number. If more than half of
-    /// the dots have an entry, only the fuller half of the cells is drawn, and the caption states the density of these
-    /// cells.
+    /// A character has two dots across and four dots down. If there is space, a position covers 1, 2, 4 or 8 dots in
+    /// each direction. Otherwise a dot covers several positions, and the caption states the number of positions. If
+    /// more than half of the cells have an entry, only about half of the cells are drawn: the cells with the highest
+    /// density. Cells with equal density are either all drawn or all blank. If cells are left blank, the caption states
+    /// the lowest density of a cell that is drawn.
     ///
     /// # Examples
     ///

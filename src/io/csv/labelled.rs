@@ -16,7 +16,7 @@ use crate::tensor::Tensor;
 use crate::tensor::coo::CooTensor;
 use crate::tensor::erased::Erased;
 
-/// The columns of a `.csv` file that have the labels and the values.
+/// The columns of a `.csv` file that contain the labels and the values.
 ///
 /// ```
 /// use lacuna::io::CsvColumns;
@@ -29,9 +29,9 @@ use crate::tensor::erased::Erased;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CsvColumns {
-    /// The names of the columns that have the labels, one column per axis.
+    /// The names of the columns that contain the labels, one column per axis.
     pub axes: Vec<String>,
-    /// The name of the column that has the values.
+    /// The name of the column that contains the values.
     ///
     /// Without this column, each record has the value 1.
     pub value: Option<String>,
@@ -45,7 +45,7 @@ impl CsvColumns {
         CsvColumns { axes: axes.into_iter().map(Into::into).collect(), value: None, delimiter: b',' }
     }
 
-    /// Sets the column that has the values.
+    /// Sets the column that contains the values.
     pub fn value(self, name: impl Into<String>) -> Self {
         CsvColumns { value: Some(name.into()), ..self }
     }
@@ -58,7 +58,7 @@ impl CsvColumns {
 
 /// A tensor with labels for the positions of its axes.
 ///
-/// [`read_csv`](crate::io::read_csv) returns it, and [`write_csv`](crate::io::write_csv) accepts it.
+/// [`read_csv`](crate::io::read_csv) returns a `Labelled`, and [`write_csv`](crate::io::write_csv) writes a `Labelled`.
 #[must_use]
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
@@ -75,7 +75,7 @@ impl<T: Element, I: Index> Labelled<T, I> {
     /// # Errors
     ///
     /// - `RankMismatch`: the number of lists of labels differs from the rank;
-    /// - `LengthMismatch`: the length of an axis differs from the length of its list.
+    /// - `LengthMismatch`: the length of an axis differs from the number of its labels.
     ///
     /// # Examples
     ///
@@ -112,7 +112,7 @@ impl<T: Element, I: Index> Labelled<T, I> {
     /// # Errors
     ///
     /// - `RankMismatch`: the number of labels differs from the rank;
-    /// - `Argument`: an axis does not have its label.
+    /// - `Argument`: an axis does not have the requested label.
     pub fn coords(&self, labels: &[&str]) -> Result<Vec<usize>> {
         let (expected, found) = (self.labels.len(), labels.len());
         if expected != found {
@@ -179,7 +179,7 @@ impl<T: Element, I: Index> Labelled<T, I> {
     /// # Errors
     ///
     /// - `AxisOutOfRange`: the axis does not exist;
-    /// - `Argument`: the axis does not have a label, or a label is repeated;
+    /// - `Argument`: a requested label is not on the axis, or is requested twice;
     /// - the errors of [`take_axis`](crate::take_axis).
     ///
     /// # Examples
@@ -205,13 +205,13 @@ impl<T: Element, I: Index> Labelled<T, I> {
     /// Returns the part of the table between two labels of an axis.
     ///
     /// The order of the labels is the order in which they were read, or the order of
-    /// [`with_labels`](Labelled::with_labels). `"a"..="c"` includes the last label, `"a".."c"` does not. If the range
-    /// does not have a start or an end, it begins at the first or ends at the last label.
+    /// [`with_labels`](Labelled::with_labels). `"a"..="c"` includes the last label, `"a".."c"` does not. A range
+    /// without a start begins at the first label, and a range without an end ends at the last label.
     ///
     /// # Errors
     ///
     /// - `AxisOutOfRange`: the axis does not exist;
-    /// - `Argument`: the axis does not have a label, or the range ends before it starts;
+    /// - `Argument`: a label of the range is not on the axis, or the range ends before it starts;
     /// - the errors of [`slice`](crate::slice).
     ///
     /// # Examples

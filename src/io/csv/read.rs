@@ -29,7 +29,7 @@ const BETWEEN_LOOKS: usize = 1 << 10;
 
 /// Reads the `.csv` file at `path` as a tensor with labels.
 ///
-/// Each record is an entry, at the indices of its labels.
+/// Each record after the first record is an entry, at the indices of its labels.
 ///
 /// The first record names the columns. A new label gets the next index of its axis, so the same file always results in
 /// the same indices. [`Labels`] converts between labels and indices. Fields may be quoted as in RFC 4180; a quoted
@@ -41,13 +41,24 @@ const BETWEEN_LOOKS: usize = 1 << 10;
 /// # Errors
 ///
 /// - `Io`: the file cannot be read;
-/// - `Format`, with the first line of the record: a column is missing or repeated; a record has more or fewer fields
-///   than the first one; a label is not UTF-8; a value is not of type `T`; there are more labels than the shape allows;
-///   a record is longer than 1 MiB; a quote is never closed; text follows a closing quote; or two records have the same
-///   position under [`Duplicates::Error`](crate::Duplicates::Error);
+/// - `Format`: the file has one of the faults below. The error names a line;
+/// - `RankMismatch`: the rank of the option `shape` differs from the number of columns with labels;
 /// - `AxisTooLong`: an axis has too many labels for `I`;
-/// - `TooLarge`: the tensor and its labels take more memory than [`ReadOptions::max_memory`] allows;
+/// - `TooLarge`: the tensor or its labels need more memory than [`ReadOptions::max_memory`] allows;
 /// - the errors of [`Triplets::coalesce`](crate::Triplets::coalesce), such as `OutOfMemory`.
+///
+/// `Format` reports these faults:
+///
+/// - the file is empty;
+/// - a column is missing, or its name is repeated;
+/// - a record has more or fewer fields than the first record;
+/// - a label is not UTF-8;
+/// - a value is not of type `T`;
+/// - an axis has more labels than the option `shape` allows;
+/// - a record is longer than 1 MiB;
+/// - a quote is never closed, or text follows a closing quote;
+/// - two records have the same position under [`Duplicates::Error`](crate::Duplicates::Error);
+/// - more than 64 columns with labels are named.
 ///
 /// # Examples
 ///

@@ -28,8 +28,9 @@ use crate::tensor::erased::SparseRef;
 /// # Errors
 ///
 /// - `Io`: the file cannot be written;
-/// - `Argument`: the number of columns differs from the rank, or a name is repeated; the delimiter is a quote or a line
-///   end; an entry does not have a label on some axis;
+/// - `Argument`: `columns` does not have one name per axis, has a repeated name, or does not name a column;
+/// - `Argument`: the tensor has more than 64 axes, or an entry does not have a label on each axis;
+/// - `Argument`: the delimiter is a quote or a line end;
 /// - `NotRepresentable`: the fill is not zero, or a record is longer than 1 MiB;
 /// - `NotRepresentable`: a value is not 1, and `columns` does not name a column of values.
 ///

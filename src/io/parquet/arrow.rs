@@ -180,18 +180,18 @@ fn converted(
 impl<P: Pattern, T: FileElement> Tensor<P, T> {
     /// Returns the entries as an Arrow record batch, with one row per entry.
     ///
-    /// The columns have the names of a Parquet table: `indices_0`, ..., `values`. The metadata of the schema has shape,
-    /// element type and fill.
+    /// The columns have the names of a Parquet table: `indices_0`, ..., `values`. Complex values are in the columns
+    /// `values.re` and `values.im`. The metadata of the schema contains shape, element type and fill.
     ///
-    /// Values and coordinates are shared with Arrow if possible. They are copied in three cases:
+    /// Values and coordinates are shared with Arrow, except in two cases:
     ///
-    /// - values of `bool`, `bf16` or a complex type, which Arrow stores in another form;
-    /// - the rows of a tensor in compressed format;
-    /// - coordinates of type `usize`.
+    /// - values of `bool`, `bf16` or a complex type are copied, because Arrow stores these types in another form;
+    /// - the coordinates of a tensor in compressed format are computed, except the columns.
     ///
     /// # Errors
     ///
-    /// `NotRepresentable`: the rank is above 64; `OutOfMemory`: allocation fails.
+    /// - `NotRepresentable`: the rank is above 64;
+    /// - `OutOfMemory`: an allocation fails.
     ///
     /// # Examples
     ///
@@ -239,19 +239,20 @@ fn batch_of<T: FileElement>(x: SparseRef<'_, T>) -> Result<RecordBatch> {
 impl<T: FileElement, I: Index> CooTensor<T, I> {
     /// Constructs a tensor whose entries are the rows of a record batch.
     ///
-    /// The batch is the result of [`to_record_batch`](Tensor::to_record_batch). For any other batch, name the columns
-    /// with [`ReadOptions::columns`](crate::io::ReadOptions::columns), and set
+    /// A batch from [`to_record_batch`](Tensor::to_record_batch) does not need options. For any other batch, name the
+    /// columns with [`ReadOptions::columns`](crate::io::ReadOptions::columns), and set
     /// [`ReadOptions::shape`](crate::io::ReadOptions::shape).
     ///
     /// A column is moved instead of copied if it is not shared, was created from a `Vec`, and has the requested type.
-    /// The values must have the type `T`. If the batch does not describe a tensor, its rows may be in any order and may
-    /// repeat.
+    /// The values must have the type `T`. If the batch does not describe a tensor, the rows may be in any order, and
+    /// positions may be repeated.
     ///
     /// # Errors
     ///
-    /// - `Format`: a column is missing, has another type, or has nulls; or neither the batch nor the options state a
-    ///   shape;
+    /// - `Format`: a column is missing, has another type, or has nulls;
+    /// - `Format`: neither the batch nor the options state a shape;
     /// - `ShapeMismatch`: the shape of the batch differs from the shape in the options;
+    /// - `AxisTooLong`: an axis is too long for `I`;
     /// - the errors of [`CooPattern::new`] and of [`Triplets::coalesce`].
     pub fn from_record_batch(batch: RecordBatch, options: &ReadOptions) -> Result<Self> {
         Tensor::from_erased(read_batch(batch, IndexKind::of::<I>(), options)?)

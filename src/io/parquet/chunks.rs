@@ -16,7 +16,7 @@ use crate::io::element::FileElement;
 
 /// An iterator over the chunks of a [`Dataset`], in row-major order.
 ///
-/// [`Dataset::pieces`] returns it.
+/// [`Dataset::pieces`] and [`Dataset::pieces_within`] return this iterator.
 pub struct Pieces<'d> {
     dataset: &'d Dataset,
     /// The box whose entries are requested, which restricts only axis 0; `None` for all entries.
@@ -50,21 +50,21 @@ struct OpenPart<'d> {
 impl Dataset {
     /// Returns an iterator over the entries in chunks, in row-major order.
     ///
-    /// A chunk is a tensor in coordinate format, with the shape, element type and fill of the dataset. It has the
-    /// entries of one row group, or fewer if the row group needs more than `memory` bytes. At least one page of about
-    /// 20 000 entries is always in memory.
+    /// A chunk is a tensor in coordinate format, with the shape, element type and fill of the dataset. A chunk has the
+    /// entries of one row group, or fewer entries if the row group needs more than `memory` bytes. At least one page of
+    /// about 20 000 entries is always in memory.
     ///
-    /// lacuna compares the checksum of a page, if it has one, before it returns the entries of the page. The entries of
-    /// each part are also compared with the facts in the manifest. The last chunk of a part is returned only if these
-    /// facts agree. After an error the iterator ends.
+    /// If a page has a checksum, lacuna compares the checksum before it returns the entries of the page. lacuna also
+    /// compares the entries of each part with the facts that the file or the manifest states about the part. The last
+    /// chunk of a part is returned only if these facts agree. After an error, the iterator ends.
     pub fn pieces(&self, memory: u64) -> Pieces<'_> {
         Pieces::new(self, None, memory)
     }
 
     /// Returns the entries whose coordinate on axis 0 is in `rows`, in chunks.
     ///
-    /// The chunks are like those of [`pieces`](Dataset::pieces). Parts, row groups and pages without such entries are
-    /// not read. The hashes of a part are compared only if the part is read in full.
+    /// The chunks have the form of the chunks of [`pieces`](Dataset::pieces). Parts, row groups and pages without such
+    /// entries are not read. The hashes of a part are compared only if the part is read in full.
     ///
     /// # Errors
     ///

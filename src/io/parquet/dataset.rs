@@ -25,9 +25,9 @@ use crate::io::progress::Watched;
 
 /// A tensor in Parquet, in one file or in a folder of parts.
 ///
-/// Only its header is in memory.
+/// Only the header of the tensor is in memory.
 ///
-/// [`pieces`](Dataset::pieces) reads the entries in chunks within a given memory.
+/// [`pieces`](Dataset::pieces) reads the entries in chunks within a memory limit.
 /// [`DatasetWriter`](crate::io::DatasetWriter) writes such a tensor in chunks. [`read`](crate::io::read()) and
 /// [`read_slice`](crate::io::read_slice) accept a folder like a file.
 ///
@@ -72,14 +72,16 @@ pub struct Dataset {
 impl Dataset {
     /// Opens the file or the folder at `path`.
     ///
-    /// The options set the element type, the required shape, the memory limit, and the callback for the progress.
+    /// The options set the element type, the required shape, the names of the columns, the memory limit, and the
+    /// callback for the progress.
     ///
     /// # Errors
     ///
     /// - `Io`: the file or folder cannot be read;
-    /// - `Format`: the file is not Parquet; the file does not describe a tensor, so the order of its rows is unknown;
-    ///   or the manifest is invalid. To convert a file that does not describe a tensor, use [`read`](crate::io::read())
-    ///   and [`write`](crate::io::write());
+    /// - `Format`: the file is not Parquet, or the manifest is invalid;
+    /// - `Format`: the file does not describe a tensor, so the order of its rows is unknown. To convert such a file,
+    ///   use [`read`](crate::io::read()) and [`write`](crate::io::write());
+    /// - `Format`: the options set a fill;
     /// - `ShapeMismatch`: the shape differs from the shape in the options.
     pub fn open(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Dataset> {
         let path = path.as_ref();
@@ -140,7 +142,7 @@ impl Dataset {
 
     /// Returns the element type of the chunks.
     ///
-    /// The type is the type in the options, otherwise the type of the files.
+    /// The element type is the type in the options, or the type of the files if the options do not set a type.
     pub fn dtype(&self) -> DType {
         self.options.dtype.unwrap_or(self.dtype)
     }

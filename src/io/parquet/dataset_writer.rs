@@ -19,13 +19,13 @@ const PART: usize = 16 << 20;
 
 /// Writes a tensor to Parquet in chunks, in the memory of one row group.
 ///
-/// [`Dataset`](crate::io::Dataset) reads such a tensor.
+/// [`Dataset`](crate::io::Dataset) reads the tensor in chunks.
 ///
 /// Each chunk is a tensor of the full shape. Its entries follow the entries of the chunk before it, in row-major order.
 /// Chunks may have any size, and either format.
 ///
-/// The tensor cannot be read before [`finish`](DatasetWriter::finish). `finish` renames the temporary file to its path.
-/// In a folder, it renames the manifest after all parts are complete.
+/// The tensor cannot be read before [`finish`](DatasetWriter::finish). `finish` renames the temporary file to the
+/// path of the writer. In a folder, `finish` renames the manifest after all parts are complete.
 ///
 /// - A writer that is dropped removes its files, and leaves an existing tensor unchanged.
 /// - The files of an interrupted process are removed when the next writer to the same path is created.
@@ -106,8 +106,8 @@ impl PartFile {
 impl DatasetWriter {
     /// Creates a writer to `path`: a file, or a folder of parts.
     ///
-    /// The target is a folder if the folder exists or if the path ends in a separator. Otherwise the target is a file,
-    /// with any extension. The folder is created, but its parent must exist.
+    /// The target is a folder if the path is an existing folder or ends in a separator. Otherwise the target is a file,
+    /// with any extension. A new folder is created, but its parent must exist.
     ///
     /// # Errors
     ///
@@ -143,8 +143,9 @@ impl DatasetWriter {
     ///
     /// # Errors
     ///
-    /// - `Argument`: no chunk was pushed, so shape, element type and fill are unknown; or a push failed;
-    /// - `Io`: writing failed.
+    /// - `Argument`: no chunk was pushed, so shape, element type and fill are unknown;
+    /// - `Argument`: an earlier push failed while it was writing;
+    /// - `Io`: the file cannot be written.
     pub fn finish(mut self) -> Result<()> {
         let rejection = |why: &str| Err(Error::Argument { operation: "DatasetWriter::finish", why: why.into() });
         let described = match self.described.clone() {

@@ -235,7 +235,7 @@ fn unless_nan<T: Element>(value: T, instead: T) -> T {
 
 /// Returns the sum of the elements up to each position of an axis.
 ///
-/// *y*<sub>k</sub> = *x*<sub>0</sub> + … + *x*<sub>k</sub> on the axis.
+/// *y*<sub>k</sub> = *x*<sub>0</sub> + … + *x*<sub>k</sub> for each position *k* on the axis.
 ///
 /// Each sum is [exact](crate::sum()) and rounded once. The last sum of a lane is therefore [`sum`](crate::sum()) of the
 /// lane, bitwise. The results are identical for any number of threads.
@@ -244,7 +244,7 @@ fn unless_nan<T: Element>(value: T, instead: T) -> T {
 ///
 /// # NaN
 ///
-/// The sums from the first NaN on are NaN. [`nancumsum`] skips NaN.
+/// The sums from the first NaN on are NaN, and so are sums of infinities of both signs. [`nancumsum`] skips NaN.
 ///
 /// # Gradient
 ///
@@ -282,14 +282,14 @@ pub fn cumsum<X: Operand<Elem: Ring>>(x: &X, axis: impl Position) -> Result<X::R
 
 /// Returns the sum of the elements up to each position of an axis, ignoring NaN.
 ///
-/// The same as [`cumsum`], with 0 in place of each NaN.
+/// The result is the same as the result of [`cumsum`] with 0 in place of each NaN.
 ///
 #[doc = page!(scan)]
 ///
 /// # NaN
 ///
-/// A NaN adds nothing. Its position holds the sum of the elements before it, or 0. Two infinities of both signs yield
-/// NaN.
+/// A NaN counts as 0. At the position of a NaN, the result is the sum of the earlier elements that are not NaN, or 0
+/// without such elements. The sum of infinities of both signs is NaN.
 ///
 /// # Gradient
 ///
@@ -316,12 +316,13 @@ pub fn nancumsum<X: Operand<Elem: Float>>(x: &X, axis: impl Position) -> Result<
 
 /// Returns the product of the elements up to each position of an axis.
 ///
-/// *y*<sub>k</sub> = *x*<sub>0</sub> · … · *x*<sub>k</sub> on the axis, multiplied from left to right.
+/// *y*<sub>k</sub> = *x*<sub>0</sub> · … · *x*<sub>k</sub> for each position *k* on the axis, multiplied from left to
+/// right.
 ///
-/// Each product of floats is rounded once to 53 bits, with an exponent of any size, and then to the element type. A
-/// product out of range therefore does not change the products after it: `1e200, 1e200, 1e-300` yields
+/// Each multiplication of floats rounds to 53 bits, with an exponent of any size. Each result is then rounded to the
+/// element type. A product out of range therefore does not change later products: `1e200, 1e200, 1e-300` yields
 /// `1e200, inf, 1e100`. The results are identical for any number of threads. [`prod`](crate::prod()) multiplies in
-/// another order, so its last bits can differ.
+/// another order, so the last bits of its result can differ.
 ///
 #[doc = page!(scan)]
 ///
@@ -357,14 +358,14 @@ pub fn cumprod<X: Operand<Elem: Ring>>(x: &X, axis: impl Position) -> Result<X::
 
 /// Returns the product of the elements up to each position of an axis, ignoring NaN.
 ///
-/// The same as [`cumprod`], with 1 in place of each NaN.
+/// The result is the same as the result of [`cumprod`] with 1 in place of each NaN.
 ///
 #[doc = page!(scan)]
 ///
 /// # NaN
 ///
-/// A NaN multiplies nothing. Its position holds the product of the elements before it, or 1. A product of 0 and
-/// infinity is NaN.
+/// A NaN counts as 1. At the position of a NaN, the result is the product of the earlier elements that are not NaN, or
+/// 1 without such elements. A product of 0 and infinity is NaN.
 ///
 /// # Gradient
 ///
@@ -390,15 +391,16 @@ pub fn nancumprod<X: Operand<Elem: Float>>(x: &X, axis: impl Position) -> Result
     forward(x, op::nancumprod.name, axis, |lane, found| scan::products(lane.iter().map(value), found.iter_mut()))
 }
 
-/// Returns the gradient of [`cumsum`]: the sums of the upstream gradient from the other end.
+/// Returns the gradient of [`cumsum`]: the sums of the upstream gradient from the end.
 ///
-/// *dx*<sub>k</sub> = *dy*<sub>k</sub> + … + *dy*<sub>n - 1</sub> on the axis, exact and rounded once.
+/// *dx*<sub>k</sub> = *dy*<sub>k</sub> + … + *dy*<sub>n - 1</sub> for each position *k* on an axis of length *n*. Each
+/// sum is exact and rounded once.
 ///
 #[doc = page!(scan_gradient)]
 ///
 /// # NaN
 ///
-/// A NaN of `upstream` is in the gradients of its element and of all elements before it.
+/// If `upstream` is NaN at a position, the gradients at this position and at all earlier positions of the lane are NaN.
 #[doc = page!(second_gradient)]
 ///
 #[doc = page!(scan_gradient_errors)]
@@ -424,7 +426,7 @@ pub fn cumsum_backward<X: Operand, U: Operand<Elem: Float>>(
     backward(x, upstream, op::cumsum.name, axis, |lane, found| scan::sum_gradients(lane, found, none))
 }
 
-/// Returns the gradient of [`nancumsum`]: the gradient of [`cumsum`], and 0 for each NaN.
+/// Returns the gradient of [`nancumsum`]: the gradient of [`cumsum`], but 0 for NaN.
 ///
 #[doc = page!(scan_gradient)]
 ///
@@ -458,18 +460,19 @@ pub fn nancumsum_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
 
 /// Returns the gradient of [`cumprod`].
 ///
-/// *dx*<sub>k</sub> = *p*<sub>k</sub> · *s*<sub>k</sub>, with the product *p*<sub>k</sub> of the elements before
-/// *x*<sub>k</sub>, and *s*<sub>k</sub> = *dy*<sub>k</sub> + *x*<sub>k + 1</sub> · *s*<sub>k + 1</sub>.
+/// *dx*<sub>k</sub> = *p*<sub>k</sub> · *s*<sub>k</sub> for each position *k* on the axis. *p*<sub>k</sub> is the
+/// product of the elements before *x*<sub>k</sub>. *s*<sub>k</sub> is *dy*<sub>k</sub> + *x*<sub>k + 1</sub> ·
+/// *s*<sub>k + 1</sub>, or *dy*<sub>k</sub> at the last position.
 ///
-/// No step divides, so the gradient is also correct for elements that are 0. Each step is rounded to `f64`, and the
-/// result once to the type of `upstream`. The exponent of *p*<sub>k</sub> can have any size.
+/// The computation does not divide, so the gradient is also correct if elements are 0. Each operation is rounded to
+/// `f64`, and the result once to the type of `upstream`. The exponent of *p*<sub>k</sub> can have any size.
 ///
 #[doc = page!(scan_gradient)]
 ///
 /// # NaN
 ///
-/// A NaN of *x* makes all other gradients of its lane NaN. Elements after the last upstream gradient that is not 0 have
-/// no effect, and their gradient is 0.
+/// A NaN element makes the gradients of all other elements of its lane NaN. The exceptions are elements after the last
+/// nonzero upstream gradient of the lane: their gradient is 0, and they do not change other gradients.
 ///
 /// # Gradient
 ///
@@ -499,7 +502,7 @@ pub fn cumprod_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
 
 /// Returns the gradient of [`nancumprod`].
 ///
-/// The gradient is that of [`cumprod`] with 1 in place of each NaN, and 0 for each NaN.
+/// The gradient equals the gradient of [`cumprod`] with 1 in place of each NaN. Each NaN receives 0.
 ///
 #[doc = page!(scan_gradient)]
 ///

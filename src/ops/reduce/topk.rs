@@ -34,8 +34,8 @@ fn position<T: Real>(found: Option<(T, u64)>) -> u64 {
 
 /// Returns the `k` largest elements along an axis, in decreasing order.
 ///
-/// *y*<sub>…j…</sub> is the element of rank *j* among the elements *x*<sub>…r…</sub> that are not NaN. Equal
-/// elements are ranked by position. Zeros of both signs are equal.
+/// *y*<sub>…j…</sub> is the element of rank *j* among the elements *x*<sub>…r…</sub> that are not NaN. Ranks start at
+/// 0. Equal elements are ranked by position. Zeros of both signs are equal.
 ///
 /// # Shapes
 ///
@@ -45,11 +45,12 @@ fn position<T: Real>(found: Option<(T, u64)>) -> u64 {
 ///
 /// Unstored positions count with the fill as their value. A group with an entry stores `k` results; all other groups
 /// hold the fill. For [`x.stored()`](crate::Tensor::stored), a group stores one result per entry, at most `k`. All
-/// ranks without an entry hold the fill of `x`.
+/// other positions of the result are unstored, and the fill is the fill of `x`.
 ///
 /// # NaN
 ///
-/// NaNs are skipped. If a group has fewer than `k` numbers, NaN follows the numbers. Elements are bitwise unchanged.
+/// NaNs are skipped. If a group has fewer than `k` numbers, NaN follows the numbers. In a stored view, NaN is stored
+/// only for entries that are NaN. Elements are bitwise unchanged.
 ///
 /// # Gradient
 ///
@@ -58,15 +59,19 @@ fn position<T: Real>(found: Option<(T, u64)>) -> u64 {
 /// # Errors
 ///
 /// - `AxisOutOfRange`: `x` does not have the axis;
-/// - `Argument`: the axis has fewer than `k` positions, and the element type does not have NaN;
-/// - `FillVaries`: the axis has fewer than `k` positions, and a group without entries would hold the fill followed by
+/// - `Argument`: `x` is not a stored view, the axis has fewer than `k` positions, and the element type does not have
 ///   NaN;
-/// - `AxisTooLong`: `k` does not fit in the index type;
-/// - `TooLarge`: the result needs more than the larger of 1 GiB and 16 times the bytes of `x`.
+/// - `FillVaries`: `x` is a tensor and not a stored view, the axis has fewer than `k` positions, and a group does not
+///   have entries. This group would hold the fill, followed by NaN;
+/// - `AxisTooLong`: `x` is sparse, and `k` does not fit in the index type;
+/// - `TooLarge`: the computation needs more than the larger of 1 GiB and 16 times the bytes of `x`;
+/// - `OutOfMemory`: an allocation fails.
 ///
 /// # Complexity
 ///
-/// O(nnz + groups · k log k). Unless the axis is the last axis, the entries are sorted once.
+/// Here *nnz* is the number of stored entries of `x`, and *groups* is the number of groups with an entry. A sparse `x`
+/// takes O(nnz + groups · k log k). If the axis is not the last axis, lacuna also sorts the entries and the results. An
+/// array takes O(elements + groups · k log k), where *groups* counts all groups.
 ///
 /// # Examples
 ///
@@ -106,13 +111,13 @@ pub fn topk<X: Operand<Elem: Real>>(x: &X, k: usize, axis: impl Position) -> Res
 ///
 /// # Implicit values
 ///
-/// Only stored entries have positions, so a sparse tensor that is not a stored view returns an error. For `x.stored()`,
-/// there is one result per entry, at most `k` per group. The fill of `x` follows the elements, and `u64::MAX` follows
-/// the positions.
+/// Only stored entries have positions, so the function returns an error for a sparse tensor that is not a stored view.
+/// For `x.stored()`, each group stores one result per entry, at most `k`. The fill of the elements is the fill of `x`,
+/// and the fill of the positions is `u64::MAX`.
 ///
 /// # NaN
 ///
-/// As in [`topk`]. A missing element has the position `u64::MAX`.
+/// NaNs are skipped, as in [`topk`]. A NaN of the result has the position `u64::MAX`.
 ///
 /// # Gradient
 ///
@@ -120,11 +125,12 @@ pub fn topk<X: Operand<Elem: Real>>(x: &X, k: usize, axis: impl Position) -> Res
 ///
 /// # Errors
 ///
-/// The errors of [`topk`], and `Argument` for a sparse tensor that is not a stored view.
+/// - the errors of [`topk`];
+/// - `Argument`: `x` is a sparse tensor that is not a stored view.
 ///
 /// # Complexity
 ///
-/// The same as [`topk`].
+/// The complexity of [`topk`].
 ///
 /// # Examples
 ///
@@ -164,8 +170,9 @@ pub fn topk_index<X: Operand<Elem: Real>>(
 ///
 /// # Implicit values
 ///
-/// Only stored entries have positions, so a sparse tensor that is not a stored view returns an error. For `x.stored()`,
-/// the first results of a group are the positions of its entries. All other results are the fill, `u64::MAX`.
+/// Only stored entries have positions, so the function returns an error for a sparse tensor that is not a stored view.
+/// For `x.stored()`, the first results of a group are the positions of its entries. All other positions of the result
+/// are unstored, and the fill is `u64::MAX`.
 ///
 /// # NaN
 ///
@@ -178,11 +185,15 @@ pub fn topk_index<X: Operand<Elem: Real>>(
 /// # Errors
 ///
 /// - `AxisOutOfRange`: `x` does not have the axis;
-/// - `Argument`: the operand is a sparse tensor that is not a stored view.
+/// - `Argument`: `x` is a sparse tensor that is not a stored view;
+/// - `TooLarge`: the computation needs more than the larger of 1 GiB and 16 times the bytes of `x`, for example for a
+///   broadcast array;
+/// - `OutOfMemory`: an allocation fails.
 ///
 /// # Complexity
 ///
-/// O(n log n) for a group of n elements.
+/// O(n log n) for each group of *n* elements, or of *n* entries in a stored view. If the axis is not the last axis,
+/// lacuna also sorts the entries of a stored view.
 ///
 /// # Examples
 ///
@@ -206,9 +217,9 @@ pub fn argsort<X: Operand<Elem: Real>>(x: &X, axis: impl Position) -> Result<X::
     X::restore(rank(x, &ranking, position)?)
 }
 
-/// Returns the gradient of [`topk`]: the gradient of the rank of each chosen element.
+/// Returns the gradient of [`topk`]: *dy* for each selected element, otherwise 0.
 ///
-/// All other elements receive 0.
+/// Each element that [`topk`] selects receives the upstream gradient of its rank. All other elements receive 0.
 ///
 /// # Shapes
 ///
@@ -217,21 +228,23 @@ pub fn argsort<X: Operand<Elem: Real>>(x: &X, axis: impl Position) -> Result<X::
 /// # Implicit values
 ///
 /// For a sparse `x`, the result has the pattern of `x` (shared) and a fill of 0. Gradients for unstored positions of
-/// `x` are dropped. Positions that `upstream` does not store have the fill of `upstream`.
+/// `x` are dropped. Positions that `upstream` does not store have the fill of `upstream`, or 0 if `upstream` is a
+/// stored view.
 ///
 /// # NaN
 ///
-/// NaNs are never chosen. Gradients are passed on unchanged, but a gradient of zero is `+0.0`.
+/// NaNs are never selected. Gradients are passed on unchanged, but a gradient of zero is `+0.0`.
 ///
 #[doc = page!(no_second_gradient)]
 ///
 /// # Errors
 ///
-/// The errors of [`topk`], and `ShapeMismatch` if `upstream` does not have the shape of the forward result.
+/// - the errors of [`topk`], except `FillVaries`;
+/// - `ShapeMismatch`: `upstream` does not have the shape of the result of [`topk`].
 ///
 /// # Complexity
 ///
-/// The cost of the forward pass, and one lookup in `upstream` per entry of its result.
+/// The cost of [`topk`], and one lookup in `upstream` per entry of the result of [`topk`].
 ///
 /// # Examples
 ///

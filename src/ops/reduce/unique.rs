@@ -34,7 +34,7 @@ use crate::ops::operand::Operand;
 ///
 /// # Complexity
 ///
-/// O(nnz · log nnz), for any number of positions.
+/// O(n log n) for *n* stored entries and any number of unstored positions. In an array, *n* is the number of elements.
 ///
 /// # Examples
 ///
