@@ -38,7 +38,7 @@ fn matrix_shape<T: Element, I: Index>(x: &CsrTensor<T, I>) -> Result<(usize, usi
     let &[rows, columns] = &**x.shape() else {
         return Err(Error::RankMismatch { what: TARGET, expected: 2, found: x.rank() });
     };
-    if x.fill().to_number() != T::ZERO.to_number() {
+    if !Element::same(x.fill(), T::ZERO) {
         return Err(Error::FillNotZero { fill: x.fill().to_number().to_string(), target: TARGET });
     }
     // faer reserves the sign bit of its indices.
@@ -191,8 +191,11 @@ mod tests {
     fn what_is_no_matrix_is_refused() {
         let x = CsrTensor::new([3], vec![0, 1], vec![1], vec![2.0], 0.0).unwrap().with_index::<usize>().unwrap();
         assert!(matches!(as_faer(&x), Err(Error::RankMismatch { expected: 2, found: 1, .. })));
-        let filled = tensor::<usize>().with_fill(1.0);
-        assert!(matches!(into_faer(filled), Err(Error::FillNotZero { .. })));
+        // A matrix of faer holds +0.0 where it stores nothing.
+        for fill in [1.0, -0.0] {
+            let filled = tensor::<usize>().with_fill(fill);
+            assert!(matches!(into_faer(filled), Err(Error::FillNotZero { .. })));
+        }
         let wide = CsrTensor::new([1, 1 << 31], vec![0, 0], Vec::<u32>::new(), Vec::<f64>::new(), 0.0).unwrap();
         assert!(matches!(into_faer(wide), Err(Error::NotRepresentable { .. })));
     }

@@ -168,6 +168,7 @@ impl Gpu {
         let value = slot.or(view.constant()).ok_or("it is read when it is needed")?;
         let dtype = view.dtype().ok_or("it does not have an element type")?;
         match Bytes::of(value, dtype) {
+            Some(bytes) if bytes.nnz >= MAX_ITEMS => Err("the device numbers fewer than 2^31 entries".into()),
             Some(bytes) if bytes.largest > self.0.context.max_array_bytes() => Err(Reason::TooLarge(bytes.largest)),
             Some(_) => Ok(()),
             None => Err(format!("the device holds no {} of {dtype} with these coordinates", view.format()).into()),
