@@ -68,7 +68,7 @@
 //! | elementwise functions | [`isnan`], [`exp`], [`powf`], [`isin()`] | [`Isin`] |
 //! | binary operations | [`add()`], [`less`], [`pow()`], [`where_`], [`zip_with`], [`allclose()`] | [`Partner`], [`Choice`], [`Factors`], [`Tolerance`] |
 //! | products | [`matmul()`], [`einsum()`], [`kron`], [`mttkrp()`], [`softmax()`] | [`Matmul`], [`Semiring`], [`Einsum`] |
-//! | indexing | [`take()`], [`take_axis`], [`gather()`], [`slice()`] | [`Take`] |
+//! | indexing | [`take()`], [`take_axis`], [`gather()`], [`take_along_axis()`], [`slice()`] | [`Take`] |
 //! | shapes | [`concat()`], [`stack`], [`flip()`], [`pad()`], [`transpose()`], [`tril()`] | |
 //!
 //! These operations are only methods:

@@ -627,6 +627,10 @@ mod operations {
             x.lengths().iter().map(|&length| (0..90).map(|item| item * 7 % length as i64).collect()).collect();
         let upstream = lacuna::gather(x, &lists).unwrap();
         fail("gather", &|| lacuna::gather(x, &lists).map(drop));
+        let mut ends = x.lengths().to_vec();
+        ends[0] = 1;
+        let ends = ndarray::Array::from_elem(ends, -1i64);
+        fail("take_along_axis", &|| lacuna::take_along_axis(x, &ends, 0).map(drop));
         fail("gather_backward", &|| lacuna::grad::gather(x, &upstream, &lists).map(drop));
         for axis in 0..rank {
             let length = x.lengths()[axis as usize] as i64;

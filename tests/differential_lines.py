@@ -378,6 +378,18 @@ def moved(text, case, expected, **others):
     return asked(text, {"x": case, **others}, expected, unsigned=False)
 
 
+@line("take_along_axis")
+def along_axis(maker, name):
+    case, dense, *_ = maker.of_shape(str(maker.rng.choice(["f8", "f4", "i8", "u1", "b1"])), maker.shape(1))
+    axis = maker.below(dense.ndim)
+    shape = list(dense.shape)
+    shape[axis] = maker.below(4) if dense.size else 0
+    length = dense.shape[axis]
+    positions = maker.rng.integers(-length, max(length, 1), shape)
+    text = f'array("int64", {shape}, {positions.ravel().tolist()})'
+    return moved(f"take_along_axis(x, {text}, axis={axis})", case, np.take_along_axis(dense, positions, axis))
+
+
 @line("gather")
 def points(maker, name):
     """One list of indices for each axis, as numpy has it."""

@@ -45,6 +45,9 @@ where
     assert_same(any.take_axis(Take::at([2i64, 4]).wrap(), -1), x.take_axis(Take::at([2i64, 4]).wrap(), -1));
     let points = vec![[1i64, -1]; x.shape().rank()];
     assert_same(any.gather(&points), x.gather(&points));
+    let ends = ndarray::Array::from_elem(x.shape().to_vec(), -1i64);
+    assert_same(any.take_along_axis(&ends, 0), x.take_along_axis(&ends, 0));
+    assert_same(any.take_along_axis_backward(&any, &ends, 0), lacuna::grad::take_along_axis(x, x, &ends, 0));
     assert_same(any.prune(), x.prune());
     check_entries(x);
     for upstream in [coo, csr] {

@@ -226,7 +226,7 @@ fn of_operations() -> Vec<Case> {
         ),
         (
             "TakeFromEmpty",
-            refused(CooTensor::full([0, 3], 0).unwrap().take(Take::at(&arr2(&[[0, 1]])).wrap())),
+            refused(CooTensor::full([0, 3], 0).unwrap().take(Take::at(arr2(&[[0, 1]])).wrap())),
             "cannot take 2 elements from an empty tensor or axis",
         ),
         ("Overflow", refused(lacuna::abs(&arr2(&[[1, i8::MIN]]))), "abs at [0, 1] does not fit int8"),

@@ -115,7 +115,6 @@ pub(crate) fn of_both<X: Steps<Elem = f64, Of<f64> = X>>(x: &Lazy<X>, y: &Lazy<X
 fn some_of_both<X: Steps<Elem = f64, Of<f64> = X>>(x: &Lazy<X>, y: &Lazy<X>) -> Vec<Lazy<X>> {
     let kept = Axes::from(1).keep_dims();
     let labels = [1u32, 0, 1, 3];
-    let nested: &'static ArrayD<i32> = Box::leak(Box::new(ndarray::arr2(&[[1, 2], [3, 4]]).into_dyn()));
     let mut all = vec![
         x.powi(-2),
         x.powf(0.1),
@@ -170,10 +169,12 @@ fn some_of_both<X: Steps<Elem = f64, Of<f64> = X>>(x: &Lazy<X>, y: &Lazy<X>) -> 
         x.slice(s![2..;-1, ..]),
         x.take_axis(vec![2i64, -1, 0], 0),
         x.gather([vec![2i64, -1, 0], vec![0, 1, 1]]),
+        x.take_along_axis(Take::at(ndarray::Array2::from_elem((4, 1), -1i64)), 1),
+        x.take_along_axis(Take::at(ndarray::Array2::from_elem((1, 5), 9u8)).clip(), 0),
         x.gather([Take::at(vec![9u8]).clip(), Take::at(vec![7u8]).clip()]),
         x.take(Take::at(vec![3u32, 100]).wrap()),
         x.take_axis(Take::at(vec![9u8]).clip(), 1),
-        x.take(nested),
+        x.take(ndarray::arr2(&[[1, 2], [3, 4]])),
         x.topk(2, 1),
         x.diff(2, -1),
         x.broadcast_to([2, 4, 5]),

@@ -122,6 +122,56 @@ fn points_equal_the_reference() {
     });
 }
 
+#[test]
+fn positions_along_an_axis_equal_the_reference() {
+    let numbers = proptest::collection::vec(any::<Index>(), 200);
+    let cases = (generators::sparse_of_rank(1, 10), generators::upstream_seeds(), numbers);
+    check(cases, |(x, seed, numbers)| {
+        let mut numbers = numbers.iter().cycle();
+        let mut below = |end: usize| numbers.next().unwrap().index(end);
+        let axis = below(x.shape.len());
+        let (length, mut shape) = (x.shape[axis], x.shape.clone());
+        shape[axis] = if length == 0 { 0 } else { below(4) };
+        let count = shape.iter().product::<usize>();
+        let positions = (0..count).map(|_| below(2 * length) as i64 - length as i64).collect();
+        let positions = Dense::new(&shape, positions);
+        let listed = array(&positions);
+        let expected = moves::take_along_axis(&x.shape, &positions, axis);
+        check_move!((&x, &seed), expected, take_along_axis, &listed, axis as isize - x.shape.len() as isize);
+        let (of_stored, found) =
+            (coo(&x).stored().take_along_axis(&listed, axis), coo(&x).take_along_axis(&listed, axis));
+        assert!(of_stored.unwrap().same_as(&found.unwrap()));
+    });
+}
+
+#[test]
+fn positions_along_an_axis_have_the_errors_of_positions() {
+    use lacuna::{Error, Take, grad, take_along_axis};
+    let x = CooTensor::new([2, 3], vec![vec![0, 1, 1], vec![1, 0, 2]], vec![2, 3, 4], 0).unwrap();
+    let (csr, dense) = (x.to_csr().unwrap(), x.to_dense().unwrap());
+    let column = |positions: [i64; 2]| ndarray::arr2(&[[positions[0]], [positions[1]]]);
+    let wrapped = x.take_along_axis(Take::at(column([4, -4])).wrap(), 1).unwrap();
+    assert_eq!(wrapped.entries(), [(vec![0, 0], 2), (vec![1, 0], 4)]);
+    assert_eq!(csr.take_along_axis(Take::at(column([9, -9])).clip(), 1).unwrap().entries(), [(vec![1, 0], 3)]);
+    let errors = |positions: &ndarray::ArrayD<i64>, axis: isize| {
+        let found = take_along_axis(&x, positions, axis).unwrap_err();
+        assert_eq!(take_along_axis(&csr, positions, axis).unwrap_err(), found);
+        assert_eq!(take_along_axis(&dense, positions, axis).unwrap_err(), found);
+        assert_eq!(grad::take_along_axis(&x, &x, positions, axis).unwrap_err(), found);
+        let of_graph = x.lazy().take_along_axis(positions.clone(), axis).collect().unwrap_err();
+        assert!(matches!(of_graph, Error::Lazy { cause, .. } if *cause == found));
+        found
+    };
+    let column = |positions| column(positions).into_dyn();
+    assert_eq!(errors(&column([0, 3]), 1), Error::PositionOutOfRange { position: 3, size: 3, at: 1 });
+    assert!(matches!(errors(&column([0, 0]), 2), Error::AxisOutOfRange { .. }));
+    assert!(matches!(errors(&column([0, 0]), 0), Error::ShapeMismatch { what: "the positions", .. }));
+    let row = ndarray::arr1(&[0i64, 1]).into_dyn();
+    assert!(matches!(errors(&row, 1), Error::RankMismatch { expected: 2, found: 1, .. }));
+    let none = CooTensor::full([2, 0], 1).unwrap();
+    assert_eq!(none.take_along_axis(column([0, 0]), 1).unwrap_err(), Error::TakeFromEmpty { count: 2 });
+}
+
 /// Points of many entries are searched in their order, and one point may repeat.
 #[test]
 fn many_points_are_found_among_many_entries() {

@@ -35,6 +35,7 @@ fn arguments(name: &str) -> &'static str {
         "cumsum" | "cumprod" | "nancumsum" | "nancumprod" => "x, 0",
         "take" | "isin" => "x, [1]",
         "take_axis" => "x, [1], 0",
+        "take_along_axis" => "x, [[1], [0], [2]]",
         "gather" => "x, [[1], [0]]",
         "slice" => "x, \"0:1\"",
         "roll" | "repeat" => "x, 2, 0",
@@ -414,7 +415,7 @@ fn steps_of_entries() -> BTreeMap<String, Step> {
     of_other_types! {steps, stored:
         powi(2); powf(0.5); clamp(0.0, 1.0); topk(1, 1); topk_index(1, 1); sort(1); argsort(1); softmax(1); log_softmax(1); take([1]);
         diff(1, 1); cumsum(1); cumprod(1); nancumsum(1); nancumprod(1);
-        take_axis([1], 1); gather([[1], [0]]); unique(); mask(&x.pattern()); without(&x.pattern()); scale(1, &x.sum(0));
+        take_axis([1], 1); gather([[1], [0]]); take_along_axis(ndarray::Array2::<i64>::zeros((4, 1)), 1); unique(); mask(&x.pattern()); without(&x.pattern()); scale(1, &x.sum(0));
         matmul(&x.transpose());
     }
     lacuna::__function_names! { functions steps stored }

@@ -334,7 +334,7 @@ fn batches_with_different_numbers_of_entries_are_taken_from_lane_by_lane() {
         indices.shape.truncate(2);
         let indices = indices.build(x.shape[last]);
         let expected = expected_along(&x, &indices, last, Mode::Raise);
-        let found = csr(&x).take_axis(&index_array(&indices), -1);
+        let found = csr(&x).take_axis(index_array(&indices), -1);
         assert_taken(found, expected, x.shape[last] as u128, &indices);
     });
 }
@@ -346,7 +346,7 @@ fn huge_shapes_are_taken_from_by_what_they_store<T: Both + Drawn>() {
         for (mode, reference) in MODES {
             let expected = ops::take_sparse(&x, &indices, reference).unwrap();
             let stored = structure::take(&x.coords(), &x.shape, &indices, reference).unwrap();
-            let found = coo_as::<T, u64>(&x).take(Take::at(&index_array(&indices)).mode(mode)).unwrap();
+            let found = coo_as::<T, u64>(&x).take(Take::at(index_array(&indices)).mode(mode)).unwrap();
             assert_tensor(&found, &expected, &stored);
         }
     });
@@ -531,7 +531,7 @@ fn indices_come_in_every_container() {
     assert_eq!(x.take(&[-1, 1][..]).unwrap().values(), expected);
     assert_eq!(x.take(vec![-1, 1]).unwrap().values(), expected);
     assert_eq!(x.take(vector).unwrap().values(), expected);
-    assert_eq!(x.take(&arr1(&[-1, 1])).unwrap().values(), expected);
+    assert_eq!(x.take(arr1(&[-1, 1])).unwrap().values(), expected);
     let backwards = arr1(&[1, 0, -1]);
     let backwards = backwards.slice_axis(Axis(0), Slice::new(0, None, -2));
     assert_eq!(x.take(&backwards).unwrap().values(), expected);
@@ -695,12 +695,12 @@ fn many_items_are_found_among_many_entries() {
         for items in [(1 << 14) - 1, 1 << 14, 70_000] {
             let indices = Dense::new(&[items], scattered(items, n as u64).into_iter().map(i128::from).collect());
             let expected = ops::take(&dense, &indices, Mode::Raise).unwrap();
-            let found = coo.take(&index_array(&indices)).unwrap();
+            let found = coo.take(index_array(&indices)).unwrap();
             assert_array(&found.to_dense().unwrap(), &expected);
             assert_eq!(found.nnz(), expected.data.iter().filter(|&&value| value >= 0.0).count());
-            let found = csr.take(&index_array(&indices)).unwrap();
+            let found = csr.take(index_array(&indices)).unwrap();
             assert_array(&found.to_dense().unwrap(), &expected);
-            let found = array(&dense).t().take(Take::at(&index_array(&indices)).wrap()).unwrap();
+            let found = array(&dense).t().take(Take::at(index_array(&indices)).wrap()).unwrap();
             let turned = dense_of(&array(&dense).t().as_standard_layout().view());
             assert_array(&found, &ops::take(&turned, &indices, Mode::Wrap).unwrap());
         }

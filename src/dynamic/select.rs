@@ -165,6 +165,35 @@ on_operands! {
         on_upstream!([Any] upstream, g => self.found(ops::select_with_backward(&zeros, &op, g)))
     }
 
+    /// Returns the elements along an axis at positions: see [`take_along_axis`](crate::take_along_axis()).
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`take_along_axis`](crate::take_along_axis()).
+    pub fn take_along_axis<'p, J: Position>(
+        &self,
+        positions: impl Into<Take<'p, J>>,
+        axis: impl Position,
+    ) -> Result<AnyTensor> {
+        let op = PointwiseTake::along(&self.shape(), positions.into(), axis)?;
+        in_type!([Any] self.dtype(), T => self.found(ops::select_with(&widened::<T>(self)?, &op)))
+    }
+
+    /// Returns the gradient of `take_along_axis`: see [`grad::take_along_axis`](crate::grad::take_along_axis).
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`grad::take_along_axis`](crate::grad::take_along_axis).
+    pub fn take_along_axis_backward<'p, J: Position>(
+        &self,
+        upstream: impl Into<AnyOperand<'p>>,
+        positions: impl Into<Take<'p, J>>,
+        axis: impl Position,
+    ) -> Result<AnyTensor> {
+        let (zeros, op) = (zeros(self)?, PointwiseTake::along(&self.shape(), positions.into(), axis)?);
+        on_upstream!([Any] upstream, g => self.found(ops::select_with_backward(&zeros, &op, g)))
+    }
+
     /// Returns the gradient of `take`: see [`grad::take`](crate::grad::take).
     ///
     /// # Errors

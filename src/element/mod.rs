@@ -180,8 +180,8 @@ pub trait Element: Copy + Default + PartialEq + Debug + Send + Sync + 'static + 
 
     /// Converts `number` to this type, or returns `None` if `number` does not fit.
     ///
-    /// A number fits in an integer type if it is an integer in the range of the type. The type `bool` holds only 0 and
-    /// 1. Floats are rounded to nearest, and a finite number that would become infinite does not fit in the type. A
+    /// A number fits in an integer type if it is an integer in the range of the type. The type `bool` holds 0 and 1
+    /// only. Floats are rounded to nearest, and a finite number that would become infinite does not fit in the type. A
     /// complex number fits in a real type if its imaginary part is zero.
     fn from_number(number: Number) -> Option<Self>;
 

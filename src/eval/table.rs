@@ -349,6 +349,15 @@ static SINGLE: &[(&str, Run)] = listed! {
         let (upstream, lists, mode) = (call.whole("upstream")?, call.lists("indices")?, mode_of(call));
         call.done(call.seen("x")?.gather_backward(upstream, lists.iter().map(|list| Take::at(list).mode(mode))))
     };
+    take_along_axis |call| {
+        let (indices, mode) = (call.positions("indices")?, mode_of(call));
+        call.done(call.seen("x")?.take_along_axis(Take::at(&indices).mode(mode), call.last_axis()))
+    };
+    take_along_axis_backward |call| {
+        let (upstream, indices, mode) = (call.whole("upstream")?, call.positions("indices")?, mode_of(call));
+        let positions = Take::at(&indices).mode(mode);
+        call.done(call.seen("x")?.take_along_axis_backward(upstream, positions, call.last_axis()))
+    };
     einsum |call| call.done(AnyOperand::einsum(call.call().word("spec"), &call.factors("tensors")?));
     einsum_backward |call| {
         let (operands, wrt) = (call.factors("tensors")?, call.count("wrt"));

@@ -181,9 +181,15 @@ fn taken(call: &Call, x: &Shape) -> Result<Option<Shape>> {
     positions.taken_shape(x, call.integer("axis")).transpose()
 }
 
-/// Returns the shape of the elements at positions with one list of indices per axis.
+/// Returns the shape of the elements at positions, with one list of indices per axis or with the positions along one
+/// axis.
 fn gathered(call: &Call, x: &Shape) -> Result<Option<Shape>> {
     match call.named("indices") {
+        Arg::Typed(positions) => {
+            let axis = normalize_axis(call.position("axis", -1) as i128, x.rank())?;
+            let of_axis = positions.taken_shape(&[x[axis]].into(), None).transpose()?;
+            of_axis.map(|positions| ops::along_shape(x, &positions, axis)).transpose()
+        }
         Arg::List(lists) if lists.len() != x.rank() => {
             Err(Error::RankMismatch { what: "the positions", expected: x.rank(), found: lists.len() })
         }

@@ -88,8 +88,11 @@ fn taken_back<X: Steps, J: Position>() -> StepImpl {
     })
 }
 
-/// Returns the descriptor of a call of `gather` on elements of these lengths.
+/// Returns the descriptor of a call of `gather` or `take_along_axis` on elements of these lengths.
 fn points<J: Position>(call: &Call, lengths: &[usize]) -> Result<PointwiseTake> {
+    if let Some(TakenPositions(take)) = call.data::<TakenPositions<J>>("indices") {
+        return PointwiseTake::along(lengths, take.into(), call.position("axis", -1));
+    }
     let Arg::List(lists) = call.named("indices") else { return Err(Error::NoTensor) };
     let lists = lists.iter().filter_map(|list| match list {
         Arg::Typed(data) => data.as_any().downcast_ref::<TakenPositions<J>>(),
@@ -98,7 +101,7 @@ fn points<J: Position>(call: &Call, lengths: &[usize]) -> Result<PointwiseTake> 
     PointwiseTake::new(lengths, lists.map(|TakenPositions(take)| take))
 }
 
-/// Returns the implementation of `gather`.
+/// Returns the implementation of `gather` and `take_along_axis`.
 fn gathered<X: Steps, J: Position>() -> StepImpl {
     step_impl!(X::Of<X::Elem>, |node, inputs| {
         let x = downcast::<X>(&inputs[0]);
@@ -106,7 +109,7 @@ fn gathered<X: Steps, J: Position>() -> StepImpl {
     })
 }
 
-/// The implementation of the gradient of `gather`.
+/// The implementation of the gradient of [`gathered`].
 fn gathered_back<X: Steps, J: Position>() -> StepImpl {
     step_impl!(X::Of<X::Elem>, |node, inputs| {
         let [x, g] = [0, 1].map(|at| downcast::<X>(&inputs[at]));
@@ -146,12 +149,32 @@ impl<T: Element, X: Steps<Elem = T>> Lazy<X> {
         let has_text = lists.iter().all(|list| list.mode == mode);
         let lists = lists.into_iter().map(|list| Arg::Typed(Arc::new(TakenPositions(list))));
         let call = Call::of(&op::gather, [Arg::Input(0), Arg::List(lists.collect()), word_of_mode(mode)]);
+        self.pointwise::<J>(if has_text { call } else { call.without_text() })
+    }
+
+    /// Returns the step [`take_along_axis`](crate::take_along_axis()).
+    #[track_caller]
+    pub fn take_along_axis<J: Position + 'static>(
+        &self,
+        positions: impl Into<Take<'static, J>>,
+        axis: isize,
+    ) -> Lazy<X::Of<T>> {
+        let take = positions.into();
+        let (axis, mode) = (Arg::Integer(axis as i128), word_of_mode(take.mode));
+        let positions = Arg::Typed(Arc::new(TakenPositions(take)));
+        self.pointwise::<J>(Call::of(&op::take_along_axis, [Arg::Input(0), positions, axis, mode]))
+    }
+
+    /// Returns the step of a call of `gather` or `take_along_axis`.
+    #[track_caller]
+    fn pointwise<J: Position>(&self, call: Call) -> Lazy<X::Of<T>> {
         let family = family!(X::Elem, [X: Steps, J: Position] |call, _| match call.op {
-            op if op.is(&op::gather) => Some(gathered::<X::Of<F>, J>()),
-            op if op.is(&op::gather_backward) => Some(gathered_back::<X::Of<F>, J>()),
+            op if op.is(&op::gather) || op.is(&op::take_along_axis) => Some(gathered::<X::Of<F>, J>()),
+            op if op.is(&op::gather_backward) || op.is(&op::take_along_axis_backward) => {
+                Some(gathered_back::<X::Of<F>, J>())
+            }
             _ => None,
         });
-        let call = if has_text { call } else { call.without_text() };
         Lazy::step(call, [&self.node], StepImpl { family, ..gathered::<X, J>() })
     }
 
@@ -197,5 +220,17 @@ impl<P: Pattern, T: Element> LazyStored<P, T> {
         axis: isize,
     ) -> Lazy<Tensor<P, T>> {
         self.x.take_axis(positions, axis)
+    }
+
+    /// Returns the step [`take_along_axis`](crate::take_along_axis()).
+    ///
+    /// Elements that this tensor does not store are unstored in the result.
+    #[track_caller]
+    pub fn take_along_axis<J: Position + 'static>(
+        &self,
+        positions: impl Into<Take<'static, J>>,
+        axis: isize,
+    ) -> Lazy<Tensor<P, T>> {
+        self.x.take_along_axis(positions, axis)
     }
 }

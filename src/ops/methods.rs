@@ -121,6 +121,9 @@ macro_rules! operations {
             "Returns the slices at positions of one axis"
             select::take_axis [<'a, J: Position>] (positions: impl Into<Take<'a, J>>, axis: impl Position)
                 -> $Reduced<$Own, $elem> [];
+            "Returns the elements along an axis at positions, with one position per element of the result"
+            select::take_along_axis [<'a, J: Position>] (positions: impl Into<Take<'a, J>>, axis: impl Position)
+                -> $Reduced<$Own, $elem> [];
             "Returns the elements at positions, with one list of indices per axis"
             select::gather [<'a, J: Position>] (positions: impl IntoIterator<Item = impl Into<Take<'a, J>>>)
                 -> $Reduced<$Own, $elem> [];

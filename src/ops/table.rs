@@ -302,7 +302,7 @@ impl OpSpec {
             (_, Split::Moved) => ShapeRule::Moved,
             ("ttm", _) => ShapeRule::Contracted(2),
             ("ttv", _) => ShapeRule::Contracted(1),
-            ("gather", _) => ShapeRule::Gathered,
+            ("gather" | "take_along_axis", _) => ShapeRule::Gathered,
             ("outer", _) => ShapeRule::Outer,
             ("kron", _) => ShapeRule::Kron,
             ("tensordot", _) => ShapeRule::Tensordot,
@@ -496,6 +496,8 @@ operations! {
     take_axis_backward "x upstream indices axis mode?" Whole [linear];
     gather "x indices mode?" Whole;
     gather_backward "x upstream indices mode?" Whole [linear];
+    take_along_axis "x indices axis? mode?" Whole;
+    take_along_axis_backward "x upstream indices axis? mode?" Whole [linear];
     concat "tensors axis?" Joined
         [command(Join, "Concatenate tensors along an axis",
             "tests/data/karate.mtx tests/data/karate.mtx --axis 1")];

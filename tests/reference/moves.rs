@@ -79,6 +79,16 @@ pub fn gather(shape: &[usize], lists: &[Vec<isize>]) -> Move {
     Move::new(found, source)
 }
 
+/// The elements along an axis at positions, of which each element of the result has one.
+pub fn take_along_axis(shape: &[usize], positions: &Dense<i64>, axis: usize) -> Move {
+    let source = |cell: &[usize]| {
+        let mut at = cell.to_vec();
+        at[axis] = absolute(positions.get(cell) as isize, shape[axis]);
+        Some(at)
+    };
+    Move::new(positions.shape.clone(), source)
+}
+
 /// The slices of all axes.
 pub fn slice(shape: &[usize], slices: &[Slice]) -> Move {
     let mut lengths = shape.iter();

@@ -223,6 +223,12 @@ impl<'a, J: Position> From<&'a Vec<J>> for Take<'a, J> {
     }
 }
 
+impl<J: Position, D: Dimension> From<ndarray::Array<J, D>> for Take<'_, J> {
+    fn from(items: ndarray::Array<J, D>) -> Self {
+        Take::new(items.into_dyn().into())
+    }
+}
+
 impl<'a, J: Position, S: Data<Elem = J>, D: Dimension> From<&'a ArrayBase<S, D>> for Take<'a, J> {
     fn from(items: &'a ArrayBase<S, D>) -> Self {
         Take::new(items.view().into_dyn().into())

@@ -28,8 +28,8 @@ pub(crate) mod moved {
 
 pub use crate::kernels::take::TakeMode;
 pub(crate) use descriptor::Select;
-pub(crate) use gather::PointwiseTake;
-pub use gather::gather;
+pub(crate) use gather::{PointwiseTake, along_shape};
+pub use gather::{gather, take_along_axis};
 pub use indices::Take;
 pub use join::{block, concat, stack};
 pub(crate) use join::{joined_shape, stacked_shape};
@@ -46,7 +46,7 @@ pub(crate) use {entries::*, join::*, order::*, take::*};
 /// The gradients, by the names of their functions.
 pub(super) mod grad {
     pub use super::entries::{filter_entries_backward as filter_entries, select_backward as select};
-    pub use super::gather::gather_backward as gather;
+    pub use super::gather::{gather_backward as gather, take_along_axis_backward as take_along_axis};
     pub use super::join::{concat_backward as concat, stack_backward as stack};
     pub use super::order::{
         broadcast_to_backward as broadcast_to, expand_dims_backward as expand_dims, flip_backward as flip,
