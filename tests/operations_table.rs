@@ -335,21 +335,24 @@ fn table() -> String {
 
 const HEAD: &str = "# Operations
 
-This table lists the operations and the kinds of operands that each of them accepts. A test compares the table with the
-library. To generate the table again, run
+This table lists the operations, and the kinds of operands that each operation accepts. The first column has the names
+and arguments of [expressions](expressions.md). The rustdoc of the library defines each operation. A test compares the
+table with the library. To generate the table again, run
 `LACUNA_WRITE=1 cargo test --all-features --test library operations_table`.
-Operations have their names in expressions ([the command line](cli.md)). The pages of the library define each operation.
 
-- **types**: element types of dynamically typed tensors. `b` is bool, `i` signed and `u` unsigned integers, `f` floats, `c`
-  complex numbers.
-- **COO**, **CSR**: tensors of that format. **entries**: only stored entries (`stored(x)`). **array**: dense arrays, as
-  steps of lazy graphs. The functions of the library accept arrays also if this column is empty, such as
+- **types**: element types of dynamically typed tensors. `b` is bool, `i` signed integers, `u` unsigned integers, `f`
+  floats, and `c` complex numbers.
+- **COO**, **CSR**: tensors of that format. **entries**: stored views (`stored(x)`). **array**: dense arrays, as
+  operands of lazy graphs. The functions of the library accept arrays even if this column is empty, such as
   `lacuna::topk_index(&array, 3, 0)`.
-- **gradient**: by the first operand, in expressions. **second**: the gradient of that gradient, in lazy graphs.
-- **lazy**: a step of lazy graphs. **pass**: the engine `Threads` computes it in one pass with the steps before it. `Threads`
-  runs all steps. **chunks**: the engine `Chunks` computes it chunk by chunk ([larger than memory](larger-than-memory.md)). Other
-  steps need their operands in memory. **text**: a program with this step has a textual form.
-- **GPU**: the engine of [`lacuna-gpu`](gpu.md) computes it on the device. That page lists the operands.
+- **gradient**: expressions have the gradient with respect to the first operand. **second**: lazy graphs have the
+  gradient of this gradient.
+- **lazy**: the operation is a step of lazy graphs, which the engine `Threads` computes. **pass**: `Threads` computes
+  the step in one pass with the steps before it. **chunks**: the engine `Chunks` computes the step chunk by chunk
+  ([larger than memory](larger-than-memory.md)). For other steps, `Chunks` needs the operands in memory. **text**: a
+  program with the step has a textual form.
+- **GPU**: the engine of [`lacuna-gpu`](gpu.md) computes the operation on the device. The page on GPUs lists the
+  operands.
 
 | operation | types | COO | CSR | entries | array | gradient | second | lazy | pass | chunks | text | GPU |
 | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |
