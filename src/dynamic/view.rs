@@ -48,7 +48,7 @@ pub struct AnyStored<'a> {
 /// ```
 #[derive(Debug, Clone, Copy)]
 pub enum AnyOperand<'a> {
-    /// All positions of a tensor.
+    /// All elements of a tensor: its stored entries and its unstored positions.
     Tensor(&'a AnyTensor),
     /// The stored entries of a tensor.
     Stored(&'a AnyTensor),
