@@ -19,8 +19,8 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Compute reductions of Parquet files for clients of `lacuna_datafusion::Cluster`.
 ///
-/// On an address beyond this machine the worker requires a token and TLS. The token is read from a file or from the
-/// variable LACUNA_WORKER_TOKEN. All workers and their clients have the same token.
+/// If the address is reachable from other machines, the worker requires a token and TLS. The token is read from a file
+/// or from the variable LACUNA_WORKER_TOKEN. All workers and their clients have the same token.
 #[derive(Parser)]
 #[command(name = "lacuna-worker", version, args_override_self = true)]
 struct Options {
