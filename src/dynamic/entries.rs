@@ -203,7 +203,7 @@ impl AnyTensor {
 
     /// Returns the square matrix with this vector on a diagonal: see [`CooTensor::diag`](crate::CooTensor::diag).
     ///
-    /// The matrix stores exactly the elements that the vector stores.
+    /// The matrix stores exactly the entries of the vector.
     ///
     /// # Errors
     ///

@@ -135,7 +135,7 @@ impl AnyValue {
 
     /// Returns the value as a tensor.
     ///
-    /// An array becomes a tensor with the fill 0, which stores the elements that are not 0.
+    /// An array becomes a tensor with the fill 0, which stores the nonzero elements and `-0.0`.
     ///
     /// # Errors
     ///
