@@ -221,8 +221,8 @@ impl<'m, P: Pattern> From<&'m P> for Matmul<'m> {
 /// in increasing order
 ///
 /// The terms are combined from left to right. If the addition is plus, sums are computed as in
-/// [`matmul`](crate::matmul()). Such a sum starts from `+0.0`, 16-bit floats are added in `f32`, and integers are added
-/// exactly.
+/// [`matmul`](crate::matmul()). In this case, a sum starts from `+0.0`, 16-bit floats are added in `f32`, and integers
+/// are added exactly.
 ///
 /// # Shapes
 ///
@@ -260,8 +260,8 @@ impl<'m, P: Pattern> From<&'m P> for Matmul<'m> {
 ///
 /// # Complexity
 ///
-/// O(pairs of entries that are multiplied), in rows with a position of the mask. With an array and no mask, the same as
-/// [`matmul`](crate::matmul()).
+/// O(pairs of entries that are multiplied). With [`Matmul::mask`], only the rows in which the mask has a position are
+/// computed. With an array and no mask, the cost is the cost of [`matmul`](crate::matmul()).
 ///
 /// # Examples
 ///
