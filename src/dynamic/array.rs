@@ -115,9 +115,9 @@ impl AnyArray {
         self.whole.as_ref()
     }
 
-    /// Returns a tensor in coordinate format with the elements that are not 0.
+    /// Returns a tensor in coordinate format that stores the nonzero elements.
     ///
-    /// The fill of the tensor is 0. An element that is `-0.0` is stored.
+    /// The fill of the tensor is 0. The tensor also stores the elements that are `-0.0`.
     ///
     /// # Errors
     ///

@@ -260,7 +260,7 @@ on_operands! {
         product.backward(op::tensordot_backward.name, self, other.into(), upstream.into())
     }
 
-    /// Returns the softmax over axes, of arrays and stored entries: see [`softmax()`](crate::softmax()).
+    /// Returns the softmax over axes, for arrays and stored entries: see [`softmax()`](crate::softmax()).
     ///
     /// # Errors
     ///

@@ -88,7 +88,10 @@ on_operands! {
     ///
     /// # Errors
     ///
-    /// The errors of [`grad::select`](crate::grad::select) and of `select`.
+    /// - the errors of [`grad::select`](crate::grad::select);
+    /// - `NoOperation`: the mask is not `bool`;
+    /// - `ShapeMismatch`: the mask does not have the shape of the tensor;
+    /// - `Argument`: the operand is an array.
     pub fn select_backward<'r>(
         &self,
         upstream: impl Into<AnyOperand<'r>>,
@@ -102,7 +105,8 @@ on_operands! {
     ///
     /// # Errors
     ///
-    /// The errors of [`grad::mask`](crate::grad::mask).
+    /// - the errors of [`grad::mask`](crate::grad::mask);
+    /// - `Argument`: the operand or `mask` is an array.
     pub fn mask_backward<'r>(
         &self,
         upstream: impl Into<AnyOperand<'r>>,
@@ -116,7 +120,8 @@ on_operands! {
     ///
     /// # Errors
     ///
-    /// The errors of [`grad::without`](crate::grad::without).
+    /// - the errors of [`grad::without`](crate::grad::without);
+    /// - `Argument`: the operand or `mask` is an array.
     pub fn without_backward<'r>(
         &self,
         upstream: impl Into<AnyOperand<'r>>,
@@ -198,7 +203,7 @@ impl AnyTensor {
 
     /// Returns the square matrix with this vector on a diagonal: see [`CooTensor::diag`](crate::CooTensor::diag).
     ///
-    /// The matrix stores exactly the elements that the vector stores.
+    /// The matrix stores exactly the entries of the vector.
     ///
     /// # Errors
     ///

@@ -168,7 +168,7 @@ impl AnyTensor {
         dispatch!(self, x => x.nnz())
     }
 
-    /// Returns the fraction of positions that are stored; 1 without positions.
+    /// Returns the fraction of positions that are stored, or 1 without positions.
     pub fn density(&self) -> f64 {
         dispatch!(self, x => x.density())
     }

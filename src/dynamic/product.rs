@@ -31,7 +31,7 @@ pub(super) fn matmul(left: AnyOperand<'_>, right: RightOperand<'_>) -> Result<An
 
 /// The options of [`AnyTensor::matmul_with`]: a semiring and a mask, as in [`Matmul`](crate::Matmul).
 ///
-/// A tensor converts to these options: the ordinary product at only the positions that the tensor stores.
+/// A reference to a tensor converts to the options of the ordinary product, with this tensor as the mask.
 ///
 /// # Examples
 ///

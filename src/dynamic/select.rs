@@ -87,11 +87,12 @@ on_operands! {
         chosen(self, &moved::permuted(&self.shape(), axes)?)
     }
 
-    /// Returns the gradient of `permute_axes`.
+    /// Returns the gradient of [`permute_axes`](crate::CooTensor::permute_axes).
     ///
     /// # Errors
     ///
-    /// The errors of [`grad::transpose`](crate::grad::transpose) and of `permute_axes`.
+    /// The errors of [`grad::transpose`](crate::grad::transpose) and of
+    /// [`permute_axes`](crate::CooTensor::permute_axes).
     pub fn permute_axes_backward<'u>(
         &self,
         upstream: impl Into<AnyOperand<'u>>,
@@ -290,7 +291,7 @@ impl<'a> AnyOperand<'a> {
     /// Concatenates operands of the same element type along an axis: see [`concat()`](crate::concat()).
     ///
     /// If all operands are arrays, the result is an array. Otherwise the result is a tensor that stores every element
-    /// of the arrays, and has the fill of the tensors.
+    /// of the arrays, and that has the fill of the tensors.
     ///
     /// # Errors
     ///
@@ -305,7 +306,8 @@ impl<'a> AnyOperand<'a> {
     ///
     /// # Errors
     ///
-    /// The errors of [`stack`](crate::stack()) and of `concat`.
+    /// - the errors of [`stack`](crate::stack());
+    /// - `TypesDiffer`: the element types differ.
     #[inline]
     pub fn stack(axis: impl Position, operands: &[AnyOperand<'a>]) -> Result<AnyValue> {
         joined(op::stack.name, operands, JoinKind::Stack, axis.to_i128())
@@ -315,7 +317,7 @@ impl<'a> AnyOperand<'a> {
     ///
     /// # Errors
     ///
-    /// The errors of [`grad::concat`](crate::grad::concat) and of `concat`.
+    /// The errors of [`grad::concat`](crate::grad::concat).
     #[inline]
     pub fn concat_backward(
         upstream: AnyOperand<'_>,
@@ -329,7 +331,7 @@ impl<'a> AnyOperand<'a> {
     ///
     /// # Errors
     ///
-    /// The errors of [`grad::stack`](crate::grad::stack) and of `concat`.
+    /// The errors of [`grad::stack`](crate::grad::stack).
     #[inline]
     pub fn stack_backward(
         upstream: AnyOperand<'_>,

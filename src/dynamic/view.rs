@@ -48,7 +48,7 @@ pub struct AnyStored<'a> {
 /// ```
 #[derive(Debug, Clone, Copy)]
 pub enum AnyOperand<'a> {
-    /// All positions of a tensor.
+    /// All elements of a tensor: its stored entries and its unstored positions.
     Tensor(&'a AnyTensor),
     /// The stored entries of a tensor.
     Stored(&'a AnyTensor),
@@ -135,7 +135,7 @@ impl AnyValue {
 
     /// Returns the value as a tensor.
     ///
-    /// An array becomes a tensor with the fill 0, which stores the elements that are not 0.
+    /// An array becomes a tensor with the fill 0, which stores the nonzero elements and `-0.0`.
     ///
     /// # Errors
     ///

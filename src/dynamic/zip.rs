@@ -26,8 +26,9 @@ use crate::tensor::erased::SparseCow;
 ///
 /// The operand is a tensor of the same element type, its stored entries, or a number.
 ///
-/// A number is rounded to the element type of the tensor, like a literal. If the number cannot be converted to this
-/// type, the operation returns the error `Cast`.
+/// The operation converts a number to the element type of the tensor. For floats and complex numbers, the number is
+/// rounded to the nearest value of this type. If the number does not fit in the type, the operation returns the error
+/// `Cast`. For example, 2.5 and 300 do not fit in `u8`. A matrix product with a number returns the error `Argument`.
 ///
 /// # Examples
 ///
@@ -43,9 +44,9 @@ use crate::tensor::erased::SparseCow;
 /// ```
 #[derive(Debug, Clone, Copy)]
 pub enum Right<'a> {
-    /// All positions of a tensor.
+    /// All elements of a tensor: its stored entries and its unstored positions.
     Tensor(&'a AnyTensor),
-    /// The stored entries of a tensor. In this case, the operation also uses only the stored entries of the left
+    /// The stored entries of a tensor. With this variant, the operation also uses only the stored entries of the left
     /// operand.
     Stored(AnyStored<'a>),
     /// A number.
@@ -250,7 +251,7 @@ macro_rules! zips {
             #[doc = concat!("- the errors of ", linked!($name), ";")]
             /// - `TypesDiffer`: the element types differ;
             /// - `NoOperation`: the element type does not have the operation;
-            /// - `Cast`: the number cannot be converted to the element type.
+            /// - `Cast`: the right operand is a number that does not fit in the element type.
             #[inline]
             pub fn $name<'r>(&self, right: impl Into<Right<'r>>) -> Result<AnyTensor> {
                 zip(op::$name.name, self.into(), right.into().into(), false).map(OperandResult::of)

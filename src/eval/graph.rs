@@ -14,8 +14,7 @@ use crate::ops::{Nanmedian, Norm, Quantile, Stream, Var};
 
 /// A value that a name of an expression is bound to, with a header.
 ///
-/// The header is a tensor with the element type, the shape and the fill of the value. The header does not need to have
-/// the entries.
+/// The header is a tensor with the element type, the shape and the fill of the value. The header does not need entries.
 ///
 /// ```
 /// use lacuna::dynamic::AnyTensor;

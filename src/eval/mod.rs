@@ -94,7 +94,7 @@ impl std::error::Error for Fault {}
 
 /// An error in an expression, with its position.
 ///
-/// The text of the error is a message, the line of the expression, and carets below the position.
+/// The text of the error is a message, the line of the expression, and carets (`^`) below the position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wrong {
     message: String,
@@ -289,7 +289,7 @@ struct ExpressionNode {
 pub struct Expression {
     text: String,
     nodes: Vec<ExpressionNode>,
-    /// The names that statements set. They are not names of operands.
+    /// The names that statements set. These names are not names of operands.
     targets: Vec<Target>,
     /// True if the last node may be a list of results.
     has_list: bool,
@@ -339,7 +339,9 @@ impl Expression {
         names
     }
 
-    /// Returns an error if a name is neither bound nor a constant, or if a statement sets a name that is bound.
+    /// Returns an error if a name is not bound and not a constant.
+    ///
+    /// Also returns an error if a statement sets a name that is bound.
     ///
     /// # Errors
     ///
@@ -392,8 +394,8 @@ impl Expression {
 
     /// Returns an error if element types or shapes do not match.
     ///
-    /// The tensors do not need to have their entries, because values are not read. Errors that depend on values are
-    /// returned by [`evaluate`](Expression::evaluate).
+    /// You can pass tensors without entries, because values are not read. [`evaluate`](Expression::evaluate) returns
+    /// the errors that depend on values.
     ///
     /// # Errors
     ///
@@ -519,7 +521,7 @@ const KEPT: usize = 100_000;
 
 /// A cache of parsed expressions.
 ///
-/// The cache parses each text only once while it keeps the text.
+/// While the cache keeps a text, this text is parsed only once.
 ///
 /// # Examples
 ///

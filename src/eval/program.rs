@@ -25,8 +25,8 @@ const LISTS: usize = 50;
 /// input is bound, the element type, the format and the lengths. The format is `"coo"`, `"csr"` or `"array"`, and the
 /// length `"?"` allows any length.
 ///
-/// `Display` writes the program as text. For a text of [`to_text`](crate::lazy::Program::to_text), the written text is
-/// identical.
+/// `Display` writes the program as text. If [`to_text`](crate::lazy::Program::to_text) wrote the original text, both
+/// texts are identical.
 ///
 /// # Examples
 ///

@@ -54,8 +54,8 @@ impl Lazy<AnyValue> {
     /// Returns a custom step that reduces some axes.
     ///
     /// The step computes each position of the other axes independently. [`Chunks`](crate::lazy::Chunks) may split these
-    /// axes, so `f` of a chunk must equal the chunk of `f`. Two such steps are never merged, even if they have the same
-    /// inputs.
+    /// other axes, so `f` of a chunk must equal the same chunk of the result of `f`. Two custom steps are never merged,
+    /// even if they have the same inputs.
     ///
     /// The reduced axes are removed. With [`Axes::keep_dims`], they stay with length 1.
     ///

@@ -138,7 +138,7 @@ impl<T: Element> From<ArrayD<T>> for Lazy<ArrayD<T>> {
 impl<P: Pattern, T: Element> Lazy<Tensor<P, T>> {
     /// Returns all elements as an array: the step [`Tensor::to_dense`].
     ///
-    /// Use the step for small results, for example for a loss that is added to a loss of arrays.
+    /// Use the step for small results, for example to add a loss of tensors to a loss of arrays.
     ///
     /// ```
     /// use lacuna::lazy::Lazy;

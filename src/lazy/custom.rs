@@ -16,7 +16,7 @@ impl<X: Value> Lazy<X> {
     ///
     /// `gradient` computes the gradient of the operand from the operand and the upstream gradient. The gradient must
     /// have the shape of the operand, but may have any pattern. lacuna moves the gradient to the pattern of the
-    /// operand. You cannot differentiate the gradient again.
+    /// operand. The gradient does not have a second gradient.
     ///
     /// # Errors
     ///

@@ -42,7 +42,7 @@ pub trait Engine: Sealed {
 
 impl<E: Engine> Sealed for &E {}
 
-/// A reference to an engine is an engine, so one engine serves many graphs.
+/// A reference to an engine is an engine, so you can use one engine for many graphs.
 impl<E: Engine> Engine for &E {
     fn values(&self, plan: &Plan, slots: Vec<Option<ErasedValue>>) -> Result<Vec<ErasedValue>> {
         (**self).values(plan, slots)
@@ -119,8 +119,9 @@ impl<V: Value, E: Engine> On<V, E> {
     ///
     /// # Errors
     ///
-    /// The errors of [`Lazy::collect`]. [`Chunks`](super::Chunks) also returns `TooLarge`, with the step that needs
-    /// more memory than allowed.
+    /// - the errors of [`Lazy::collect`];
+    /// - `TooLarge`: the engine is [`Chunks`](super::Chunks), and a step needs more memory than the limit. The error
+    ///   names the step.
     pub fn collect(&self) -> Result<V> {
         let none = || Error::Argument { operation: "collect", why: "there is no result".into() };
         let found = values(&self.engine, std::slice::from_ref(&self.of.node), Vec::new())?.pop();
@@ -156,6 +157,8 @@ impl<V: Value, E: Engine> On<V, E> {
 
 impl<V> Program<V> {
     /// Computes the results for these inputs on an engine, like [`run`](Program::run).
+    ///
+    /// Unlike `run`, the method does not keep plans for the next run.
     ///
     /// # Errors
     ///

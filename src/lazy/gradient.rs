@@ -31,8 +31,8 @@ impl<V: HasGradient> Lazy<V> {
     /// The gradient has the pattern of `x` and a fill of 0. If `x` is an input and the result does not depend on `x`,
     /// the gradient is 0.
     ///
-    /// If the loss has rank 0, `upstream` also has rank 0: `CooTensor::full([0; 0], 1.0)?.lazy()` for a tensor,
-    /// `Lazy::from(arr0(1.0).into_dyn())` for an array.
+    /// If this result is a loss of rank 0, `upstream` also has rank 0. For a tensor, pass
+    /// `CooTensor::full([0; 0], 1.0)?.lazy()`. For an array, pass `Lazy::from(arr0(1.0).into_dyn())`.
     ///
     /// # Errors
     ///

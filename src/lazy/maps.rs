@@ -49,8 +49,8 @@ macro_rules! maps {
 
         /// # Elementwise functions of stored entries
         ///
-        /// The fill stays the same, or is the zero of another type. Each method is documented at the function of the
-        /// same name.
+        /// If the result has the same element type, the fill is unchanged. Otherwise the fill is the zero of the new
+        /// type. Each method is documented at the function of the same name.
         impl<P: Pattern, T: Element> LazyStored<P, T> {
             methods! {$(
                 concat!($sentence, ": see [`", stringify!($name), "`](crate::", stringify!($name), "()).") =>

@@ -21,9 +21,9 @@
 //! - **Errors are carried.** A chain of operations does not need `?`. If an axis is out of range, the step carries the
 //!   error with the source line of the step. [`check`](Lazy::check), [`compile`], `collect` and `value` return this
 //!   error before any value is read.
-//! - **Plans are reused.** A program keeps the plans that it made from the patterns of its inputs. A plan records which
-//!   entries of the inputs contribute to each entry of a result. If the next run has the same patterns, this run reads
-//!   only values. This is possible because for most operations, the pattern of the result does not depend on values.
+//! - **Plans are reused.** A program keeps plans for the patterns of its inputs. A plan records which entries of the
+//!   inputs contribute to each entry of a result. If the next run has the same patterns, this run reads only values. A
+//!   plan can be reused because the pattern of most results does not depend on values.
 //! - **Fusion.** Elementwise steps on one pattern run together, in chunks that fit in the cache. Values that only these
 //!   steps need are not stored.
 //! - **Identical results.** The results are bitwise identical to the results of the operations without a graph, for any
@@ -122,9 +122,11 @@ use crate::ops::op;
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 
-/// A value of type `V` that is not computed yet. See the [module](crate::lazy).
+/// A value of type `V` that is not computed yet.
 ///
-/// A clone is the same step of the same graph.
+/// The [module](crate::lazy) describes the graphs.
+///
+/// A clone of a `Lazy` is the same step of the same graph.
 #[must_use = "nothing is computed until `value`, `collect` or a program is run"]
 pub struct Lazy<V> {
     node: Arc<Node>,
@@ -190,7 +192,7 @@ impl<V: Value> Lazy<V> {
 
     /// Returns an input, which [`is`](Lazy::is) binds to a value for each run.
     ///
-    /// A length of `None` allows any length. Messages and [`Program::to_text`] use the name.
+    /// A length of `None` allows any length. Error messages and [`Program::to_text`] show the name.
     ///
     /// ```
     /// use lacuna::CooTensor;

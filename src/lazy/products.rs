@@ -168,8 +168,8 @@ impl<T: Element, X: Steps<Elem = T>> Lazy<X> {
 impl<P: Pattern, T: Ring> LazyStored<P, T> {
     /// Returns the step [`Stored::matmul`](crate::Stored::matmul): products of only stored entries.
     ///
-    /// The right operand is a tensor or an array. Only the stored entries of a tensor are used, and all elements of an
-    /// array.
+    /// The right operand is a tensor or an array. The product uses only the stored entries of a tensor, but all
+    /// elements of an array.
     ///
     /// ```
     /// use lacuna::CooTensor;

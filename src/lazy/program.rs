@@ -98,9 +98,10 @@ outputs!(A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7);
 
 /// A graph that is checked once and runs many times on new inputs.
 ///
-/// [`compile`] returns a program. A program keeps the plans that it made from the patterns of its inputs. If the next
-/// run has the same patterns, kept plans are reused without reading coordinates. Plans are kept for reductions, binary
-/// operations, shape manipulation, and the gradients of these operations.
+/// [`compile`] returns a program. A program keeps plans for the patterns of its inputs. A plan records which entries of
+/// the inputs contribute to each entry of a result. If the next run has the same patterns, the program reuses the
+/// plans, and does not read coordinates. Plans are kept for reductions, binary operations, shape manipulation, and the
+/// gradients of these operations.
 #[must_use = "a program does nothing until it is run"]
 pub struct Program<V> {
     pub(super) plan: Plan,
@@ -163,7 +164,8 @@ impl<V> Program<V> {
     ///
     /// # Errors
     ///
-    /// - `Argument`: an input is not bound, is bound twice, or is not an input of this program.
+    /// - `Argument`: an input is not bound, or is bound twice.
+    /// - `Argument`: a bound step is not an input of this program.
     /// - `Argument`: a value does not have the declared shape of the input.
     /// - `Lazy`: a step failed. The error names the source line of the step.
     ///
@@ -213,7 +215,7 @@ impl<V> Program<V> {
 
     /// Returns how often the runs on the current patterns have read coordinates.
     ///
-    /// The count includes reads of the coordinates of inputs, and of plans that are made from them. If an input has
+    /// The count includes reads of the coordinates of inputs, and reads of the coordinates of plans. If an input has
     /// another pattern in a run, the count of this input starts again. A count of 0 means that no coordinates were
     /// read.
     ///
@@ -265,8 +267,8 @@ impl<V> Program<V> {
     /// its last step. After the steps, the text shows the largest number of bytes in memory at the same time, and the
     /// number of coordinate reads.
     ///
-    /// If all plans exist, no coordinates are read. A second call with the same patterns therefore shows the cost of a
-    /// run with existing plans.
+    /// A second call with the same patterns reuses the plans of the first call. The second call therefore shows the
+    /// cost of a run with existing plans.
     ///
     /// # Errors
     ///

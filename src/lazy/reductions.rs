@@ -133,7 +133,7 @@ crate::__folds! { (reductions) }
 impl<T: Element, X: Steps<Elem = T>> Lazy<X> {
     /// Returns the step [`grad::any`](crate::grad::any()).
     ///
-    /// Each element receives the upstream gradient of its group.
+    /// Each element receives the upstream gradient of the group of the element.
     ///
     /// The result of [`any`](Lazy::any) is `bool`, and an upstream gradient is a float. [`gradient`](Lazy::gradient)
     /// therefore does not compute this step.

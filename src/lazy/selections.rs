@@ -30,7 +30,7 @@ type KeepBackward<P, T, F> = fn(&Tensor<P, T>, &Tensor<P, T>, &F) -> Result<Tens
 impl<P: Pattern, T: Element> Lazy<Tensor<P, T>> {
     /// Returns the step [`select`](Tensor::select): the entries whose values pass a test.
     ///
-    /// Two such steps are never merged as common subexpressions. The step does not have a textual form.
+    /// Two `select` steps are never merged as common subexpressions. The step does not have a textual form.
     ///
     /// ```
     /// use lacuna::CooTensor;
@@ -51,7 +51,7 @@ impl<P: Pattern, T: Element> Lazy<Tensor<P, T>> {
     ///
     /// The test receives the coordinates and the value of an entry.
     ///
-    /// Like [`select`](Lazy::select), two such steps are never merged, and the step does not have a textual form.
+    /// Two `filter_entries` steps are never merged as common subexpressions. The step does not have a textual form.
     #[track_caller]
     pub fn filter_entries(&self, test: impl Fn(&[usize], T) -> bool + Send + Sync + 'static) -> Self {
         let ops = [&op::filter_entries, &op::filter_entries_backward];

@@ -193,7 +193,7 @@ impl<T: Element, X: Steps<Elem = T>> Lazy<X> {
 impl<P: Pattern, T: Element> LazyStored<P, T> {
     /// Returns the step [`take`](crate::take()).
     ///
-    /// Elements that this tensor does not store are unstored in the result.
+    /// If the tensor does not store a selected element, this element is unstored in the result.
     #[track_caller]
     pub fn take<J: Position + 'static>(&self, positions: impl Into<Take<'static, J>>) -> Lazy<Tensor<P, T>> {
         self.x.take(positions)
@@ -201,7 +201,7 @@ impl<P: Pattern, T: Element> LazyStored<P, T> {
 
     /// Returns the step [`gather`](crate::gather()).
     ///
-    /// Elements that this tensor does not store are unstored in the result.
+    /// If the tensor does not store a selected element, this element is unstored in the result.
     #[track_caller]
     pub fn gather<J: Position + 'static>(
         &self,
@@ -212,7 +212,7 @@ impl<P: Pattern, T: Element> LazyStored<P, T> {
 
     /// Returns the step [`take_axis`](crate::take_axis()).
     ///
-    /// Elements that this tensor does not store are unstored in the result.
+    /// If the tensor does not store a selected element, this element is unstored in the result.
     #[track_caller]
     pub fn take_axis<J: Position + 'static>(
         &self,

@@ -20,17 +20,19 @@ impl<V> Program<V> {
     /// and its results are bitwise identical.
     ///
     /// A line is a step: a name, and a call in the syntax of expressions. The line of an input has the element type,
-    /// the format and the lengths; `"?"` is an open length. Existing tensors and arrays are written with all their
-    /// entries. The types of coordinates are not written.
+    /// the format and the lengths of the axes. The length `"?"` allows any length. Existing tensors and arrays are
+    /// written with all entries. The types of coordinates are not written.
     ///
     /// # Errors
     ///
-    /// - `Lazy`: a step does not have a textual form, two inputs have the same name, or an input name has quotes or
-    ///   control characters. The error names the source line of the step. Closures, semirings of functions, orders of
-    ///   [`Einsum`](crate::Einsum) and lists of more than 1000 items do not have a textual form. A NaN with
-    ///   other bits than the canonical NaN does not have a textual form. A complex number with a part that is `-0.0` or not finite does not
+    /// - `Lazy`: a step does not have a textual form. Closures, semirings of functions, orders of
+    ///   [`Einsum`](crate::Einsum) and lists of more than 1000 items do not have a textual form. A NaN that is not the
+    ///   canonical NaN does not have a textual form. A complex number with a part that is `-0.0` or not finite does not
     ///   have a textual form either.
+    /// - `Lazy`: two inputs have the same name, or an input name has quotes or control characters.
     /// - `Argument`: the text is longer than 1 MiB, which is the limit for reading.
+    ///
+    /// The error `Lazy` names the source line of the step.
     ///
     /// # Examples
     ///

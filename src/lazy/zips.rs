@@ -27,7 +27,8 @@ use crate::tensor::Tensor;
 /// - a lazy array or an array of the same element type;
 /// - a number of the element type.
 ///
-/// In operators, an array or a number can also be the left operand of a lazy tensor. The trait is sealed.
+/// The operators of Rust also accept an array or a number as the left operand, with a lazy tensor on the right. The
+/// trait is sealed.
 ///
 /// ```
 /// use lacuna::CooTensor;

@@ -20,7 +20,7 @@ use crate::kernels::take::find;
 
 /// A pattern of either format and width.
 ///
-/// [`CooPattern`](super::CooPattern) and [`CsrPattern`](super::CsrPattern) are its typed forms.
+/// [`CooPattern`](super::CooPattern) and [`CsrPattern`](super::CsrPattern) are the same patterns with static types.
 ///
 /// A copy shares the entries and does not allocate.
 #[derive(Clone)]

@@ -165,7 +165,7 @@ impl<I: Index> CsrPattern<I> {
 
     /// Returns the same pattern in coordinate format.
     ///
-    /// The columns are shared; other coordinates are computed from the lanes.
+    /// The columns are shared, and the other coordinates are computed from the lanes.
     ///
     /// # Errors
     ///

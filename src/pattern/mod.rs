@@ -65,8 +65,8 @@ pub trait Pattern: Clone + PartialEq + Debug + Send + Sync + 'static + Sealed {
 
     /// Returns the coordinates of an entry, or `None` if the entry does not exist.
     ///
-    /// This is the inverse of [`find`](Pattern::find). The lookup takes O(rank) in coordinate format, and O(rank + log
-    /// lanes) in compressed format.
+    /// The method is the inverse of [`find`](Pattern::find). The lookup takes O(rank) in coordinate format, and
+    /// O(rank + log lanes) in compressed format.
     ///
     /// ```
     /// use lacuna::{CsrPattern, Pattern};
@@ -109,7 +109,7 @@ pub trait Pattern: Clone + PartialEq + Debug + Send + Sync + 'static + Sealed {
 
     /// Returns whether both patterns share their index arrays in memory.
     ///
-    /// Equal contents are not enough.
+    /// Two patterns with equal but separate arrays do not share arrays.
     fn shares_arrays_with(&self, other: &Self) -> bool {
         self.any().shares_arrays_with(other.any())
     }

@@ -35,7 +35,7 @@ pub type CooTensor<T, I = u32> = Tensor<CooPattern<I>, T>;
 impl<T: Element> Tensor<CooPattern<u32>, T> {
     /// Constructs a tensor from one coordinate array per axis, the values, and a fill.
     ///
-    /// The entries must be in row-major order without repetition; [`Triplets`](crate::Triplets) accepts any order. For
+    /// The entries must be in row-major order without repetition. [`Triplets`](crate::Triplets) accepts any order. For
     /// an index type other than `u32`, build the [`CooPattern`] and use [`from_parts`](Tensor::from_parts).
     ///
     /// # Errors

@@ -9,10 +9,10 @@ use crate::tensor::Tensor;
 
 /// A sparse tensor in compressed-row format, of any rank.
 ///
-/// The tensor has the offsets of its lanes, the columns, the values, and a fill. The lanes are along the last axis; the
-/// coordinates on all other axes identify a lane. A matrix, a batch of matrices and a tensor of higher rank therefore
-/// have the same type. Each matrix of a batch may have a different number of entries. [`CsrPattern`] documents the
-/// invariants, with a picture. [`Tensor`] documents everything that is common to both formats.
+/// The tensor has the offsets of its lanes, the columns, the values, and a fill. The lanes are along the last axis, and
+/// the coordinates on all other axes identify a lane. A matrix, a batch of matrices and a tensor of higher rank
+/// therefore have the same type. Each matrix of a batch may have a different number of entries. [`CsrPattern`]
+/// documents the invariants, with a picture. [`Tensor`] documents everything that is common to both formats.
 ///
 /// # Examples
 ///

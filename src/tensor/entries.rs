@@ -169,8 +169,8 @@ pub struct IntoEntries<P, T> {
 impl<P: Pattern, T: Element> Tensor<P, T> {
     /// Returns an iterator over the stored entries as `(coordinates, value)`.
     ///
-    /// The entries are in row-major order; `for (coords, value) in &x` does the same. The coordinates dereference to a
-    /// slice. For up to eight axes, the coordinates do not need an allocation.
+    /// The entries are in row-major order. The loop `for (coords, value) in &x` also uses this iterator. The
+    /// coordinates dereference to a slice. For up to eight axes, the coordinates do not need an allocation.
     ///
     /// ```
     /// use lacuna::CooTensor;

@@ -22,14 +22,14 @@ use crate::pattern::{AxisCoords, Pattern, validate_length};
 /// Every unstored position has the value of the fill. The two formats are [`CooTensor`](crate::CooTensor) and
 /// [`CsrTensor`](crate::CsrTensor). This page documents their common methods.
 ///
-/// Tensors share arrays instead of copying them. An operation that changes only values shares the pattern:
-/// [`map_values`](Tensor::map_values) and elementwise operations do not copy coordinates. An operation that changes
-/// only the pattern shares the values. Shared values are copied when one of their tensors is changed. A clone therefore
-/// does not copy arrays, and a conversion between the formats does not copy the values.
+/// Tensors share arrays instead of copying them. An operation that changes only values shares the pattern. For example,
+/// [`map_values`](Tensor::map_values) does not copy coordinates. An operation that changes only the pattern shares the
+/// values. Shared values are copied when one of their tensors is changed. A clone therefore does not copy arrays, and a
+/// conversion between the formats does not copy the values.
 ///
 /// `==` compares shape, pattern, values and fill, with the `==` of the elements. Two tensors that store different
-/// entries are not equal, even if their dense forms are equal. A tensor with a NaN is not equal to itself;
-/// [`same_as`](Tensor::same_as) treats a NaN as the same as a NaN.
+/// entries are not equal, even if their dense forms are equal. A tensor with a NaN is not equal to itself. In contrast,
+/// [`same_as`](Tensor::same_as) treats all NaNs as the same value.
 #[must_use]
 #[derive(Clone)]
 #[doc(alias = "SparseArray")]
@@ -184,7 +184,8 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
     ///
     /// The pattern is unchanged, even if a value becomes zero.
     ///
-    /// Values that are shared with another tensor (a clone, or the same tensor in another format) are copied first.
+    /// If the values are shared with another tensor, they are copied first. Clones and conversions between the formats
+    /// share values.
     ///
     /// # Errors
     ///
@@ -361,8 +362,8 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
     /// The pattern is shared.
     ///
     /// The dense form of the result is `f` of every element of the dense form, except for the sign of zeros and the
-    /// payload of NaNs at unstored positions. An implicit zero is always positive. A value that becomes equal to the
-    /// fill stays stored; [`prune`](Tensor::prune) removes it.
+    /// payload of NaNs at unstored positions. If `f` returns `-0.0` for the fill, the new fill is `+0.0`. A value that
+    /// becomes equal to the fill stays stored, and [`prune`](Tensor::prune) removes this value.
     ///
     /// # Errors
     ///
@@ -390,8 +391,8 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
     /// The fill is unchanged, and the pattern is shared.
     ///
     /// `f` is not applied to the fill, because the fill belongs to many positions. The elements therefore keep their
-    /// type. The dense form of the result is `f` of the dense form only if `f` does not change the fill. An example is
-    /// a multiplication with a fill of zero. To change the type, call [`map_values`](Tensor::map_values) or
+    /// type. The dense form of the result is `f` of the dense form only if `f` does not change the fill. For example, a
+    /// multiplication does not change a fill of zero. To change the type, call [`map_values`](Tensor::map_values) or
     /// [`cast`](Tensor::cast) on the result.
     ///
     /// # Errors
@@ -425,7 +426,7 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
     /// - `bool` accepts 0 and 1;
     /// - a real type accepts a complex value only if its imaginary part is zero.
     ///
-    /// [`map_values`](Tensor::map_values) accepts any other rule.
+    /// For any other rule, use [`map_values`](Tensor::map_values).
     ///
     /// # Errors
     ///

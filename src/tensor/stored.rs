@@ -10,11 +10,11 @@ use crate::tensor::Tensor;
 /// The stored view of a tensor: only stored entries, without the fill.
 ///
 /// The view has the operations of the tensor, under the same names. Operations on the view use only stored entries
-/// instead of all positions, and return a plain tensor. A group without entries is not stored; the fill of the result
-/// is the result of the operation for an empty group. Indexing and shape manipulation, such as `take`, select from the
-/// entire tensor and keep its fill. If a stored view is an upstream gradient, the gradient is 0 at unstored positions.
-/// An elementwise operation changes only entries, and the result keeps the fill of the tensor. If the result has
-/// another type, its fill is the zero of this type.
+/// instead of all positions, and return a plain tensor. In a reduction, a group without entries is not stored. The fill
+/// of the result is the result of the operation for an empty group. Indexing and shape manipulation, such as `take`,
+/// select from the entire tensor and keep its fill. If a stored view is an upstream gradient, the gradient is 0 at
+/// unstored positions. An elementwise operation changes only entries, and the result keeps the fill of the tensor. If
+/// the elements of the result have another type, the fill of the result is the zero of this type.
 ///
 /// # Examples
 ///

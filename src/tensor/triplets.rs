@@ -20,19 +20,21 @@ use crate::tensor::{Tensor, check_position};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[doc(alias = "sum_duplicates")]
 pub enum Duplicates {
-    /// The sum, computed from left to right in input order. For `bool`, the sum is `or`. An integer overflow returns an
-    /// error.
+    /// The sum, computed from left to right in input order. For `bool`, the sum is a logical or. An integer overflow
+    /// returns an error.
     #[default]
     Sum,
     /// The first triplet in input order.
     First,
     /// The last triplet in input order.
     Last,
-    /// The smallest value. NaN if any value is NaN; `-0.0` is below `0.0`. Not available for complex numbers.
+    /// The smallest value, or NaN if any value is NaN. `-0.0` is below `0.0`. For complex numbers, this rule returns an
+    /// error.
     Min,
-    /// The largest value. NaN if any value is NaN; `0.0` is above `-0.0`. Not available for complex numbers.
+    /// The largest value, or NaN if any value is NaN. `0.0` is above `-0.0`. For complex numbers, this rule returns an
+    /// error.
     Max,
-    /// One if any value is nonzero, otherwise zero. A single triplet is unchanged.
+    /// One if any value is nonzero, otherwise zero. The value of a position with one triplet is unchanged.
     LogicalOr,
     /// An error that names two of the triplets.
     Error,
@@ -40,7 +42,7 @@ pub enum Duplicates {
 
 /// A builder of tensors: entries in any order, possibly repeated.
 ///
-/// Triplets are not a tensor: operations do not accept them. [`coalesce`](Triplets::coalesce) and
+/// Triplets are not a tensor, so operations do not accept triplets. [`coalesce`](Triplets::coalesce) and
 /// [`coalesce_csr`](Triplets::coalesce_csr) sort the triplets, merge repetitions by the given rule, and return a
 /// tensor. The fill of this tensor is zero, or the value that [`with_fill`](Triplets::with_fill) sets.
 ///
@@ -304,20 +306,20 @@ impl<T: Element, I: Index> Triplets<T, I> {
 
     /// Returns the tensor in coordinate format.
     ///
-    /// Triplets that are sorted and do not have repetitions are moved, not copied.
+    /// If the triplets are sorted without repetitions, the arrays are moved, not copied.
     ///
     /// A sum that is zero stays stored. The value of a position with one triplet stays bitwise identical.
     ///
     /// # Errors
     ///
-    /// - `Duplicate`: two triplets share a position, with [`Duplicates::Error`];
+    /// - `Duplicate`: the rule is [`Duplicates::Error`], and two triplets share a position;
     /// - `SumOverflow`: a sum does not fit in its integer type;
-    /// - `NoOrder`: [`Duplicates::Min`] or `Max` of a complex type;
+    /// - `NoOrder`: the rule is [`Duplicates::Min`] or [`Duplicates::Max`], and the elements are complex;
     /// - `OutOfMemory`: the allocation for sorting fails.
     ///
     /// # Complexity
     ///
-    /// O(n · rank) for n sorted triplets, otherwise O(n · (rank + log n)).
+    /// O(*n* · rank) for *n* sorted triplets, otherwise O(*n* · (rank + log *n*)).
     #[doc(alias = "sum_duplicates")]
     pub fn coalesce(self, duplicates: Duplicates) -> Result<CooTensor<T, I>> {
         let coords = self.coords.into_iter().map(AxisCoords::from).collect();
@@ -330,8 +332,8 @@ impl<T: Element, I: Index> Triplets<T, I> {
     /// # Errors
     ///
     /// - the errors of [`coalesce`](Triplets::coalesce);
-    /// - `TooLarge`: the offsets of the lanes need more than 1 GiB, and more than 16 times the memory of the tensor in
-    ///   coordinate format.
+    /// - `TooLarge`: the offsets of the lanes need more than the larger of 1 GiB and 16 times the bytes of the tensor
+    ///   in coordinate format.
     pub fn coalesce_csr(self, duplicates: Duplicates) -> Result<CsrTensor<T, I>> {
         self.coalesce(duplicates)?.into_csr()
     }

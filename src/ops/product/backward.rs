@@ -21,8 +21,8 @@ use crate::plan::product_rows::RowEntries;
 
 /// Returns the gradients of both operands of [`matmul`](crate::matmul()).
 ///
-/// *dx*<sub>i,k</sub> = Σ<sub>j</sub> *dz*<sub>i,j</sub> · *y*<sub>k,j</sub>,
-/// *dy*<sub>k,j</sub> = Σ<sub>i</sub> *x*<sub>i,k</sub> · *dz*<sub>i,j</sub>
+/// *dx*<sub>i,k</sub> = Σ<sub>j</sub> *dz*<sub>i,j</sub> · *y*<sub>k,j</sub>, *dy*<sub>k,j</sub> = Σ<sub>i</sub>
+/// *x*<sub>i,k</sub> · *dz*<sub>i,j</sub>, where *dz* is `upstream`
 ///
 /// Each sum of *dx* has eight partial sums. The term of each *j* is added to partial sum *j* mod 8. The partial sums
 /// are added as ((0 + 1) + (2 + 3)) + ((4 + 5) + (6 + 7)). The terms of *dy* are added in the order of *i*. Each
@@ -31,8 +31,9 @@ use crate::plan::product_rows::RowEntries;
 ///
 /// # Shapes
 ///
-/// `upstream` has exactly the shape of the forward result. Each gradient has the shape of its operand. The sums for a
-/// matrix that was broadcast continue from one batch to the next, in row-major order of the batch axes.
+/// `upstream` has exactly the shape of the forward result. Each gradient has the shape of its operand. If a matrix is
+/// broadcast over batches, each sum of its gradient continues from one batch to the next, in row-major order of the
+/// batch axes.
 ///
 /// # Implicit values
 ///
@@ -43,12 +44,12 @@ use crate::plan::product_rows::RowEntries;
 ///
 /// # NaN
 ///
-/// As in [`matmul()`](crate::matmul()): an element of `upstream` that is not finite times an unstored zero is NaN. An
-/// element of `upstream` that is zero is skipped, even if the other factor is not finite.
+/// As in [`matmul()`](crate::matmul()), an element of `upstream` that is not finite is multiplied by unstored zeros,
+/// and the product is NaN. An element of `upstream` that is zero is skipped, even if the other factor is not finite.
 ///
 /// # Gradient
 ///
-/// [Lazy graphs](crate::documents::gradients#gradients-of-a-graph) compute second gradients of most operations.
+/// [Lazy graphs](crate::documents::gradients#gradients-of-a-graph) compute the second gradients.
 ///
 /// # Errors
 ///
@@ -56,12 +57,13 @@ use crate::plan::product_rows::RowEntries;
 /// - `TooLarge`: a row of `upstream`, or the offsets of all rows, need more than the larger of 1 GiB and 16 times the
 ///   bytes of all three operands;
 /// - `TooLarge`: an operand has more than 2³² columns;
-/// - the errors of [`matmul()`](crate::matmul()) for shapes and fills.
+/// - `TooLarge`: a broadcast operand needs more than the larger of 1 GiB and 16 times its bytes before broadcasting;
+/// - `Argument`, `NotBroadcastable`: as in [`matmul()`](crate::matmul()).
 ///
 /// # Complexity
 ///
-/// O(nnz of *x* · columns), or O(pairs of entries that are multiplied) if *y* is sparse. Each element of an array *x*
-/// counts as an entry.
+/// O(nnz of *x* · columns of *y*), or O(pairs of entries that are multiplied) if *y* is sparse. Each element of an
+/// array *x* counts as an entry.
 ///
 /// # Examples
 ///
@@ -78,8 +80,7 @@ use crate::plan::product_rows::RowEntries;
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 ///
-/// Source: the rule of calculus;
-/// [`torch.matmul`](https://docs.pytorch.org/docs/stable/generated/torch.matmul.html).
+/// Definition: the gradient of [`torch.matmul`](https://docs.pytorch.org/docs/stable/generated/torch.matmul.html).
 #[allow(clippy::type_complexity)] // a pair of results of ordinary types
 pub fn matmul_backward<X, Y, U>(x: &X, y: &Y, upstream: &U) -> Result<(X::Reduced<U::Elem>, Y::Reduced<U::Elem>)>
 where

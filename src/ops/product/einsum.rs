@@ -33,9 +33,10 @@ use crate::ops::reduce::check_upstream;
 pub struct Einsum<'a> {
     /// The labels of all axes.
     pub spec: Cow<'a, str>,
-    /// The two operands that each step multiplies, as indices of remaining operands.
+    /// The two operands that each step multiplies, as indices in the list of operands.
     ///
-    /// The product replaces the first of the two operands. If `None`, operands are multiplied from left to right.
+    /// After a step, the product replaces the operand of the first index, and the operand of the second index is
+    /// removed from the list. If `None`, operands are multiplied from left to right.
     pub order: Option<Vec<[usize; 2]>>,
 }
 
@@ -47,8 +48,8 @@ impl<'a> Einsum<'a> {
 
     /// Sets the order of the products: two operand indices per step.
     ///
-    /// The indices refer to the list of remaining operands, in which the product replaces the first of the two
-    /// operands.
+    /// After a step, the product replaces the operand of the first index in the list of operands, and the operand of
+    /// the second index is removed from the list.
     pub fn order(self, order: impl Into<Vec<[usize; 2]>>) -> Self {
         Einsum { order: Some(order.into()), ..self }
     }
@@ -107,7 +108,8 @@ fn read<X: Operand<Elem: Ring>>(options: &Einsum<'_>, operands: &[&X]) -> Result
 /// one of the two operands has, and that is not needed later, is summed first, exactly and rounded once. The products
 /// are then added from +0.0, in row-major order of the summed axes of the left operand. Each product and each sum is
 /// rounded, without fused multiply-add. 16-bit floats are added in `f32`. Integers are added exactly. For `bool`,
-/// products are "and" and sums are "or". A single operand is therefore summed exactly, or its elements are only moved.
+/// products are "and" and sums are "or". If there is a single operand, it is therefore summed exactly, or its elements
+/// are only moved.
 ///
 /// # Shapes
 ///
@@ -121,9 +123,9 @@ fn read<X: Operand<Elem: Ring>>(options: &Einsum<'_>, operands: &[&X]) -> Result
 ///
 /// # NaN
 ///
-/// NaN times any element is NaN. The function returns an error if an entry that is not finite is multiplied by unstored
-/// zeros, as in [`matmul`](crate::matmul()). This includes entries of intermediate products. Stored views do not cause
-/// this error.
+/// NaN times any element is NaN. As in [`matmul`](crate::matmul()), the function returns an error if one factor of a
+/// product has an entry that is not finite, and the other factor has unstored zeros. The factors include intermediate
+/// products. If an operand is a stored view, the function does not return this error.
 ///
 /// # Gradient
 ///
@@ -131,12 +133,13 @@ fn read<X: Operand<Elem: Ring>>(options: &Einsum<'_>, operands: &[&X]) -> Result
 ///
 /// # Errors
 ///
-/// - `Argument`: the string is invalid or does not match the operands (the error reports the position), or a fill is
-///   not zero;
-/// - `NonFinite`: an entry that is not finite is multiplied by unstored zeros (the error reports the product);
+/// - `Argument`: the string is invalid, or does not match the operands;
+/// - `Argument`: the order does not have one step fewer than there are operands, or a step has an invalid index;
+/// - `Argument`: an operand has unstored positions, and its fill is not zero;
+/// - `NonFinite`: one factor of a product has an entry that is not finite, and the other factor has unstored zeros;
 /// - `Overflow`: an integer sum does not fit the element type;
 /// - `TooLarge`: an intermediate product or the result needs more than the larger of 1 GiB and 16 times the bytes of
-///   its operands;
+///   its factors;
 /// - `AxisTooLong`, `AxisOverflow`: an axis that is merged from several axes is too long.
 ///
 /// # Complexity
@@ -196,7 +199,7 @@ pub fn einsum<'a, X: Operand<Elem: Ring>>(spec: impl Into<Einsum<'a>>, operands:
 ///
 /// # Gradient
 ///
-/// [Lazy graphs](crate::documents::gradients#gradients-of-a-graph) compute second gradients of most operations.
+/// [Lazy graphs](crate::documents::gradients#gradients-of-a-graph) compute the second gradients.
 ///
 /// # Errors
 ///

@@ -141,14 +141,14 @@ semirings! {
     ///
     /// The result without terms is the same as for [`max_plus`](Matmul::max_plus).
     max_second: folded(Max, Second), Folded<Max, Second>;
-    /// Returns 1 if both elements of any pair are nonzero, otherwise 0.
+    /// Returns 1 if at least one pair has two nonzero elements, otherwise 0.
     #[doc(alias = "lor_land")]
     or_and: folded(Or, And), Folded<Or, And>;
     /// Selects the left element of the first pair.
     any_first: folded(Any, First), Folded<Any, First>;
     /// Selects the right element of the first pair.
     any_second: folded(Any, Second), Folded<Any, Second>;
-    /// Returns 1 if there is any pair of elements: reachability.
+    /// Returns 1 if there is at least one pair of elements: reachability.
     #[doc(alias = "any_one")]
     any_pair: folded(Any, Pair), Folded<Any, Pair>;
 }
@@ -221,8 +221,8 @@ impl<'m, P: Pattern> From<&'m P> for Matmul<'m> {
 /// in increasing order
 ///
 /// The terms are combined from left to right. If the addition is plus, sums are computed as in
-/// [`matmul`](crate::matmul()). Such a sum starts from `+0.0`, 16-bit floats are added in `f32`, and integers are added
-/// exactly.
+/// [`matmul`](crate::matmul()). In this case, a sum starts from `+0.0`, 16-bit floats are added in `f32`, and integers
+/// are added exactly.
 ///
 /// # Shapes
 ///
@@ -252,15 +252,16 @@ impl<'m, P: Pattern> From<&'m P> for Matmul<'m> {
 ///
 /// # Errors
 ///
-/// - `Argument`: an operand has rank 0, or the contracted lengths differ;
+/// - `Argument`: an operand has rank 0;
+/// - `Argument`: the contracted lengths differ;
 /// - `NotBroadcastable`, `TooLarge`, `AxisTooLong`: as in [`matmul`](crate::matmul());
 /// - `ShapeMismatch`: the mask does not have the shape of the result;
 /// - `Overflow`: a term or a sum at a position of the mask does not fit the integer type.
 ///
 /// # Complexity
 ///
-/// O(pairs of entries that are multiplied), in rows with a position of the mask. With an array and no mask, the same as
-/// [`matmul`](crate::matmul()).
+/// O(pairs of entries that are multiplied). With [`Matmul::mask`], only the rows in which the mask has a position are
+/// computed. With an array and no mask, the cost is the cost of [`matmul`](crate::matmul()).
 ///
 /// # Examples
 ///

@@ -81,9 +81,9 @@ fn held<X: Operand>(x: &X, factors: &[ArrayViewD<'_, X::Elem>]) -> usize {
 ///
 /// # Shapes
 ///
-/// `mode` is the kept axis. For *x* of rank n, there are n − 1 factors, in the order of the axes. Each factor has the
-/// shape \[length of its axis, width\]. All factors have the same width. The result has the shape \[length of `mode`,
-/// width\].
+/// `mode` is the kept axis. If *x* has *n* axes, there are *n* − 1 factors, in the order of the axes. Each factor has
+/// the shape \[length of its axis, width\]. All factors have the same width. The result has the shape \[length of
+/// `mode`, width\].
 ///
 /// # Implicit values
 ///
@@ -102,8 +102,10 @@ fn held<X: Operand>(x: &X, factors: &[ArrayViewD<'_, X::Elem>]) -> usize {
 /// # Errors
 ///
 /// - `AxisOutOfRange`: the operand does not have the axis;
-/// - `Argument`: the rank is below 2, the number of factors is wrong, or the fill is not zero;
-/// - `ShapeMismatch`: a factor has the wrong shape;
+/// - `Argument`: the rank of *x* is below 2;
+/// - `Argument`: the number of factors is not the rank of *x* minus 1;
+/// - `Argument`: *x* has unstored positions, and its fill is not zero;
+/// - `ShapeMismatch`: a factor does not have the shape \[length of its axis, width\];
 /// - `Overflow`: an integer result does not fit the element type;
 /// - `TooLarge`: the result needs more than the larger of 1 GiB and 16 times the bytes of the operands.
 ///
@@ -140,9 +142,9 @@ pub fn mttkrp<X: Operand<Elem: Ring>, D: Dimension>(
 /// Returns the gradients of the operand and of all factors of [`mttkrp`](mttkrp()).
 ///
 /// The gradient of a factor is [`mttkrp`](mttkrp()) along the axis of that factor, with the upstream gradient as the
-/// factor of `mode`. *dx*<sub>ijk…</sub> = Σ<sub>r</sub> (*dz*<sub>ir</sub> · *b*<sub>jr</sub>) · *c*<sub>kr</sub>
-/// … on the pattern of *x*. The factors are in the order of the axes. The sum has eight partial sums, as in
-/// [`sddmm`](crate::CooPattern::sddmm).
+/// factor of `mode`. *dx*<sub>ijk…</sub> = Σ<sub>r</sub> (*dz*<sub>ir</sub> · *b*<sub>jr</sub>) · *c*<sub>kr</sub> … on
+/// the pattern of *x*, where *b*, *c*, … are the factors in the order of the axes, and *dz* is `upstream`. The sum has
+/// eight partial sums, as in [`sddmm`](crate::CooPattern::sddmm).
 ///
 /// # Shapes
 ///
@@ -155,20 +157,21 @@ pub fn mttkrp<X: Operand<Elem: Ring>, D: Dimension>(
 ///
 /// # NaN
 ///
-/// As in [`mttkrp`](mttkrp()), except that an element of `upstream` that is zero is skipped, even if another factor is
-/// not finite.
+/// An element of `upstream` that is zero is skipped, even if another factor is not finite. All other products follow
+/// [`mttkrp`](mttkrp()).
 ///
 /// # Gradient
 ///
-/// [Lazy graphs](crate::documents::gradients#gradients-of-a-graph) compute second gradients of most operations.
+/// [Lazy graphs](crate::documents::gradients#gradients-of-a-graph) compute the second gradients.
 ///
 /// # Errors
 ///
-/// The errors of [`mttkrp`](mttkrp()), and `ShapeMismatch` if `upstream` does not have the shape of the result.
+/// - the errors of [`mttkrp`](mttkrp());
+/// - `ShapeMismatch`: `upstream` does not have the shape of the result.
 ///
 /// # Complexity
 ///
-/// O(nnz · width · rank²).
+/// O(nnz · columns of the factors · rank²).
 ///
 /// # Examples
 ///
@@ -287,8 +290,8 @@ fn moved<S: Data>(array: ArrayBase<S, IxDyn>, from: usize, to: usize) -> ArrayBa
 
 /// Multiplies each lane of an operand along an axis by a matrix.
 ///
-/// *z*<sub>…q…</sub> = Σ<sub>k</sub> *x*<sub>…k…</sub> · *m*<sub>qk</sub>, added in increasing order of k from +0.0.
-/// Each product and each sum is rounded, without fused multiply-add.
+/// *z*<sub>…q…</sub> = Σ<sub>k</sub> *x*<sub>…k…</sub> · *m*<sub>qk</sub>, where *m* is the matrix. The terms are added
+/// in increasing order of *k*, from +0.0. Each product and each sum is rounded, without fused multiply-add.
 ///
 /// # Shapes
 ///
@@ -311,7 +314,7 @@ fn moved<S: Data>(array: ArrayBase<S, IxDyn>, from: usize, to: usize) -> ArrayBa
 ///
 /// - `AxisOutOfRange`: the operand does not have the axis;
 /// - `LengthMismatch`: the length of the rows of the matrix differs from the length of the axis;
-/// - `Argument`: the fill is not zero;
+/// - `Argument`: *x* has unstored positions, and its fill is not zero;
 /// - `Overflow`: an integer result does not fit the element type;
 /// - `TooLarge`: the result needs more than the larger of 1 GiB and 16 times the bytes of the operands.
 ///
@@ -346,8 +349,8 @@ pub fn ttm<X: Operand<Elem: Ring>>(
 /// Returns the gradients of the operand and of the matrix of [`ttm`].
 ///
 /// *dx*<sub>…k…</sub> = Σ<sub>q</sub> *dz*<sub>…q…</sub> · *m*<sub>qk</sub> on the pattern of *x*, in eight partial
-/// sums as in [`sddmm`](crate::CooPattern::sddmm). *dm*<sub>qk</sub> = Σ *x*<sub>…k…</sub> · *dz*<sub>…q…</sub>, added
-/// in row-major order of *x*.
+/// sums as in [`sddmm`](crate::CooPattern::sddmm), where *m* is the matrix and *dz* is `upstream`. *dm*<sub>qk</sub> =
+/// Σ *x*<sub>…k…</sub> · *dz*<sub>…q…</sub>, added in row-major order of *x*.
 ///
 /// # Shapes
 ///
@@ -360,20 +363,21 @@ pub fn ttm<X: Operand<Elem: Ring>>(
 ///
 /// # NaN
 ///
-/// As in [`mttkrp`](mttkrp()), except that an element of `upstream` that is zero is skipped, even if another factor is
-/// not finite.
+/// An element of `upstream` that is zero is skipped, even if another factor is not finite. All other products follow
+/// [`mttkrp`](mttkrp()).
 ///
 /// # Gradient
 ///
-/// [Lazy graphs](crate::documents::gradients#gradients-of-a-graph) compute second gradients of most operations.
+/// [Lazy graphs](crate::documents::gradients#gradients-of-a-graph) compute the second gradients.
 ///
 /// # Errors
 ///
-/// The errors of [`ttm`], and `ShapeMismatch` if `upstream` does not have the shape of the result.
+/// - the errors of [`ttm`];
+/// - `ShapeMismatch`: `upstream` does not have the shape of the result.
 ///
 /// # Complexity
 ///
-/// O(nnz · new length).
+/// O(nnz · rows of the matrix).
 ///
 /// # Examples
 ///
@@ -401,8 +405,9 @@ pub fn ttm_backward<X: Operand<Elem: Float>, D: Dimension>(
 
 /// Returns the dot product of each lane of an operand along an axis with a vector.
 ///
-/// *z*<sub>……</sub> = Σ<sub>k</sub> *x*<sub>…k…</sub> · *v*<sub>k</sub>, as for [`ttm`] with a matrix of one row. The
-/// result is an array. For a sparse result with exact sums, use `x.scale(axis, &v)?.sum(axis)?`.
+/// *z*<sub>……</sub> = Σ<sub>k</sub> *x*<sub>…k…</sub> · *v*<sub>k</sub>, where *v* is the vector. The sums equal the
+/// sums of [`ttm`] with a matrix of one row. The result is an array. For a sparse result with exact sums, use
+/// `x.scale(axis, &v)?.sum(axis)?`.
 ///
 /// # Shapes
 ///
@@ -422,7 +427,11 @@ pub fn ttm_backward<X: Operand<Elem: Float>, D: Dimension>(
 ///
 /// # Errors
 ///
-/// The errors of [`ttm`], with the vector as a matrix of one row.
+/// - `AxisOutOfRange`: the operand does not have the axis;
+/// - `LengthMismatch`: the length of the vector differs from the length of the axis;
+/// - `Argument`: *x* has unstored positions, and its fill is not zero;
+/// - `Overflow`: an integer result does not fit the element type;
+/// - `TooLarge`: the result needs more than the larger of 1 GiB and 16 times the bytes of the operands.
 ///
 /// # Complexity
 ///
@@ -480,16 +489,17 @@ fn without_axis(error: Error, axis: usize) -> Error {
 ///
 /// # NaN
 ///
-/// As in [`mttkrp`](mttkrp()), except that an element of `upstream` that is zero is skipped, even if another factor is
-/// not finite.
+/// An element of `upstream` that is zero is skipped, even if another factor is not finite. All other products follow
+/// [`mttkrp`](mttkrp()).
 ///
 /// # Gradient
 ///
-/// [Lazy graphs](crate::documents::gradients#gradients-of-a-graph) compute second gradients of most operations.
+/// [Lazy graphs](crate::documents::gradients#gradients-of-a-graph) compute the second gradients.
 ///
 /// # Errors
 ///
-/// The errors of [`ttv`], and `ShapeMismatch` if `upstream` does not have the shape of the result.
+/// - the errors of [`ttv`];
+/// - `ShapeMismatch`: `upstream` does not have the shape of the result.
 ///
 /// # Complexity
 ///

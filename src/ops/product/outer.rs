@@ -311,9 +311,9 @@ fn in_kind_of<T: Element>(x: &ErasedOperand<'_, T>, gradient: Erased<T>) -> Resu
 ///
 /// # Errors
 ///
-/// - `Argument`: a fill is not zero;
+/// - `Argument`: an operand has unstored positions, and its fill is not zero;
 /// - `NonFinite`: an entry is not finite, and the other operand has unstored zeros;
-/// - `Overflow`: an integer product does not fit the element type; the error reports the coordinates of the product;
+/// - `Overflow`: an integer product does not fit the element type;
 /// - `TooLarge`: the result needs more than the larger of 1 GiB and 16 times the bytes of the operands.
 ///
 /// # Complexity
@@ -342,7 +342,7 @@ pub fn outer<X: Operand<Elem: Ring>>(x: &X, y: &X) -> Result<X::Reduced<X::Elem>
 
 /// Returns the Kronecker product: one scaled copy of *y* per element of *x*.
 ///
-/// *z*<sub>i·n + k, j·m + l</sub> = *x*<sub>ij</sub> · *y*<sub>kl</sub>, for matrices, where *y* has n rows and m
+/// For matrices, *z*<sub>i·n + k, j·m + l</sub> = *x*<sub>ij</sub> · *y*<sub>kl</sub>, where *y* has *n* rows and *m*
 /// columns. Operands of any rank follow the same rule on each axis. Everything else follows [`outer`].
 ///
 /// # Shapes
@@ -352,7 +352,8 @@ pub fn outer<X: Operand<Elem: Ring>>(x: &X, y: &X) -> Result<X::Reduced<X::Elem>
 ///
 /// # Implicit values
 ///
-/// As in [`outer`]: fills must be zero, and the result stores a product if both operands store its factors.
+/// As in [`outer`], unstored positions must hold zero, and the result stores a product if both operands store its
+/// factors.
 ///
 /// # NaN
 ///
@@ -413,12 +414,14 @@ pub fn kron<X: Operand<Elem: Ring>>(x: &X, y: &X) -> Result<X::Reduced<X::Elem>>
 ///
 /// # Gradient
 ///
-/// [Lazy graphs](crate::documents::gradients#gradients-of-a-graph) compute second gradients of most operations.
+/// [Lazy graphs](crate::documents::gradients#gradients-of-a-graph) compute the second gradients.
 ///
 /// # Errors
 ///
-/// `ShapeMismatch` if `upstream` does not have the shape of the result, and `TooLarge` as in [`outer`]. Fills are not
-/// checked: unstored positions of the operands count as zeros.
+/// - `ShapeMismatch`: `upstream` does not have the shape of the result;
+/// - `TooLarge`: the result of [`outer`] needs more than the larger of 1 GiB and 16 times the bytes of *x* and *y*.
+///
+/// Fills are not checked. Unstored positions of the operands count as zeros.
 ///
 /// # Complexity
 ///
@@ -445,7 +448,9 @@ pub fn outer_backward<X: Operand<Elem: Float>, U: Operand<Elem = X::Elem>>(
     pairs_backward(x, y, Pairs::Outer, upstream)
 }
 
-/// Returns the gradients of both operands of [`kron`], as in [`grad::outer`](crate::grad::outer).
+/// Returns the gradients of both operands of [`kron`].
+///
+/// The gradients are sums over the pairs of elements, as in [`grad::outer`](crate::grad::outer).
 ///
 /// # Shapes
 ///
@@ -463,12 +468,12 @@ pub fn outer_backward<X: Operand<Elem: Float>, U: Operand<Elem = X::Elem>>(
 ///
 /// # Gradient
 ///
-/// [Lazy graphs](crate::documents::gradients#gradients-of-a-graph) compute second gradients of most operations.
+/// [Lazy graphs](crate::documents::gradients#gradients-of-a-graph) compute the second gradients.
 ///
 /// # Errors
 ///
-/// The errors of [`grad::outer`](crate::grad::outer), and `AxisOverflow` if the length of a result axis does not fit in
-/// `usize`.
+/// - the errors of [`grad::outer`](crate::grad::outer);
+/// - `AxisOverflow`: the length of an axis of the result of [`kron`] does not fit in `usize`.
 ///
 /// # Complexity
 ///

@@ -145,16 +145,16 @@ methods_of_patterns! {
     /// *z*<sub>ij</sub> = Σ<sub>k</sub> *l*<sub>ik</sub> · *r*<sub>jk</sub> at every stored (i, j): *l* times *r*
     /// transposed. Axes of the pattern before the last two are batches.
     ///
-    /// Each product and each sum is rounded, and nothing is fused. The k-th product is added to partial sum k mod 8.
-    /// The partial sums are added as ((0+1)+(2+3))+((4+5)+(6+7)). The result is therefore bitwise identical for every
-    /// format and any number of threads. 16-bit floats are summed in `f32` and rounded once. Integers are exact. For
-    /// `bool`, products are "and" and sums are "or".
+    /// Each product and each sum is rounded, and nothing is fused. The product of index *k* is added to partial sum *k*
+    /// mod 8. The partial sums are added as ((0+1)+(2+3))+((4+5)+(6+7)). The result is therefore bitwise identical for
+    /// every format and any number of threads. 16-bit floats are summed in `f32` and rounded once. Integers are exact.
+    /// For `bool`, products are "and" and sums are "or".
     ///
     /// # Shapes
     ///
-    /// For a pattern of shape \[…, m, n\], *l* has the shape \[…, m, k\] and *r* has the shape \[…, n, k\]. Both
-    /// factors are arrays or views of any layout. A batch axis of a factor may have length 1, and the first batch axes
-    /// may be missing. The factor is used for all batches along these axes.
+    /// For a pattern of shape \[…, m, n\], *l* has the shape \[…, m, columns\] and *r* has the shape \[…, n, columns\].
+    /// Both factors are arrays or views of any layout. A batch axis of a factor may have length 1, and the first batch
+    /// axes may be missing. lacuna uses the factor for all batches along these axes.
     ///
     /// # Implicit values
     ///
@@ -177,7 +177,7 @@ methods_of_patterns! {
     ///
     /// # Complexity
     ///
-    /// O(nnz · k).
+    /// O(nnz · columns of the factors).
     ///
     /// # Examples
     ///
@@ -216,8 +216,12 @@ impl<P: Pattern, T: Ring> Stored<'_, P, T> {
     /// Each dot product is computed as in [`pattern.sddmm(l, r)`](CooPattern::sddmm) and rounded to the element type,
     /// then multiplied by the entry.
     ///
-    /// *z*<sub>ij</sub> = *x*<sub>ij</sub> · Σ<sub>k</sub> *l*<sub>ik</sub> · *r*<sub>jk</sub> at every stored (i,
-    /// j). The fill is 0.
+    /// *z*<sub>ij</sub> = *x*<sub>ij</sub> · Σ<sub>k</sub> *l*<sub>ik</sub> · *r*<sub>jk</sub> at every stored (i, j).
+    /// The fill is 0.
+    ///
+    /// # Gradient
+    ///
+    /// [`grad::sddmm`](crate::grad::sddmm).
     ///
     /// # Errors
     ///
@@ -261,13 +265,18 @@ impl<P: Pattern, T: Ring> Stored<'_, P, T> {
 /// Only the stored positions of the pattern are read from `upstream`. At an unstored position of `upstream`, the fill
 /// of `upstream` counts, or 0 if `upstream` is a stored view.
 ///
+/// # Gradient
+///
+/// [Lazy graphs](crate::documents::gradients#gradients-of-a-graph) compute the second gradients.
+///
 /// # Errors
 ///
-/// The errors of [`CooPattern::sddmm`], and `ShapeMismatch` if `upstream` does not have the shape of the pattern.
+/// - the errors of [`CooPattern::sddmm`];
+/// - `ShapeMismatch`: `upstream` does not have the shape of the pattern.
 ///
 /// # Complexity
 ///
-/// O(nnz · k) for factors with k columns. A sparse `upstream` adds at most O(rank · log nnz) per entry.
+/// O(nnz · columns of the factors). A sparse `upstream` adds at most O(rank · log nnz) per entry.
 ///
 /// # Examples
 ///
@@ -294,10 +303,10 @@ pub fn pattern_sddmm_backward<P: Pattern, T: Float, L: Dimension, R: Dimension>(
 /// Returns the gradients of the entries and of both factors of [`Stored::sddmm`].
 ///
 /// *dx*<sub>ij</sub> = *dz*<sub>ij</sub> · Σ<sub>k</sub> *l*<sub>ik</sub> · *r*<sub>jk</sub> on the pattern of *x*.
-/// *dl*<sub>ik</sub> = Σ<sub>j</sub> (*dz*<sub>ij</sub> · *x*<sub>ij</sub>) · *r*<sub>jk</sub> and
-/// *dr*<sub>jk</sub> = Σ<sub>i</sub> (*dz*<sub>ij</sub> · *x*<sub>ij</sub>) · *l*<sub>ik</sub> are sums over the
-/// stored entries, in increasing order, from +0.0. Each product and each sum is rounded; 16-bit floats are summed in
-/// `f32`. A factor that serves several batches receives the sum over these batches.
+/// *dl*<sub>ik</sub> = Σ<sub>j</sub> (*dz*<sub>ij</sub> · *x*<sub>ij</sub>) · *r*<sub>jk</sub> and *dr*<sub>jk</sub> =
+/// Σ<sub>i</sub> (*dz*<sub>ij</sub> · *x*<sub>ij</sub>) · *l*<sub>ik</sub> are sums over the stored entries, in
+/// increasing order, from +0.0. Each product and each sum is rounded. 16-bit floats are summed in `f32`. A factor that
+/// is used for several batches receives the sum over these batches.
 ///
 /// # Shapes
 ///
@@ -308,13 +317,18 @@ pub fn pattern_sddmm_backward<P: Pattern, T: Float, L: Dimension, R: Dimension>(
 /// *dx* has the pattern of *x* (shared) and a fill of 0. Only the stored positions of *x* are read from `upstream`. At
 /// an unstored position of `upstream`, the fill of `upstream` counts, or 0 if `upstream` is a stored view.
 ///
+/// # Gradient
+///
+/// [Lazy graphs](crate::documents::gradients#gradients-of-a-graph) compute the second gradients.
+///
 /// # Errors
 ///
-/// The errors of [`Stored::sddmm`], and `ShapeMismatch` if `upstream` does not have the shape of *x*.
+/// - the errors of [`Stored::sddmm`];
+/// - `ShapeMismatch`: `upstream` does not have the shape of *x*.
 ///
 /// # Complexity
 ///
-/// O(nnz · k) for factors with k columns. A sparse `upstream` adds at most O(rank · log nnz) per entry.
+/// O(nnz · columns of the factors). A sparse `upstream` adds at most O(rank · log nnz) per entry.
 ///
 /// # Examples
 ///

@@ -168,7 +168,10 @@ fn dense<T: Float, G: Float>(
 ///
 /// - `AxisOutOfRange`: *x* does not have an axis;
 /// - `AxisRepeated`: an axis appears twice;
-/// - `Argument`: *x* is a sparse tensor that is not a stored view, or the axes have group labels.
+/// - `Argument`: *x* is a sparse tensor that is not a stored view;
+/// - `Argument`: the axes have group labels;
+/// - `TooLarge`: the elements of a broadcast array *x* in `f64` exceed both 1 GiB and 16 times the bytes of the array
+///   before broadcasting.
 ///
 /// # Complexity
 ///
@@ -207,11 +210,12 @@ pub fn softmax<X: Operand<Elem: Float>>(x: &X, axes: impl Into<Axes>) -> Result<
 ///
 /// # Shapes
 ///
-/// The result has the shape of *x*. All elements along the given axes form one group.
+/// The result has the shape of *x*. The elements along the given axes form a group for each position on the other axes.
 ///
 /// # Implicit values
 ///
-/// As in [`softmax`](softmax()), except that an unstored position has the logarithm of the weight 0, minus infinity.
+/// For a stored view, an unstored position has minus infinity, the logarithm of the weight 0. The pattern is shared, as
+/// in [`softmax`](softmax()).
 ///
 /// # NaN
 ///
@@ -248,8 +252,8 @@ pub fn log_softmax<X: Operand<Elem: Float>>(x: &X, axes: impl Into<Axes>) -> Res
 /// Returns the gradient of [`softmax`](softmax()).
 ///
 /// *dx*<sub>k,r</sub> = *y*<sub>k,r</sub> · (*dy*<sub>k,r</sub> − Σ<sub>s</sub> *y*<sub>k,s</sub> ·
-/// *dy*<sub>k,s</sub>), where *y* is the softmax in `f64`. The sum is exact over rounded products, and each step is in
-/// `f64`.
+/// *dy*<sub>k,s</sub>), where *y* is the softmax in `f64`. The products are rounded, the sum over the products is
+/// exact, and each step is in `f64`.
 ///
 /// # Shapes
 ///
@@ -262,16 +266,17 @@ pub fn log_softmax<X: Operand<Elem: Float>>(x: &X, axes: impl Into<Axes>) -> Res
 ///
 /// # NaN
 ///
-/// If a group has a NaN or plus infinity, or only minus infinity, all its gradients are NaN. If all upstream gradients
-/// of the group are 0, all its gradients are 0 instead.
+/// If a group has a NaN or plus infinity, or only minus infinity, all gradients of the group are NaN. If all upstream
+/// gradients of such a group are 0, all gradients of the group are 0 instead.
 ///
 /// # Gradient
 ///
-/// [Lazy graphs](crate::documents::gradients#gradients-of-a-graph) compute second gradients of most operations.
+/// [Lazy graphs](crate::documents::gradients#gradients-of-a-graph) compute the second gradient.
 ///
 /// # Errors
 ///
-/// The errors of [`softmax`](softmax()), and `ShapeMismatch` if `upstream` does not have the shape of *x*.
+/// - the errors of [`softmax`](softmax());
+/// - `ShapeMismatch`: `upstream` does not have the shape of *x*.
 ///
 /// # Complexity
 ///
@@ -312,12 +317,12 @@ pub fn softmax_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
 ///
 /// # NaN
 ///
-/// If a group has a NaN or plus infinity, or only minus infinity, all its gradients are NaN. If all upstream gradients
-/// of the group are 0, all its gradients are 0 instead.
+/// If a group has a NaN or plus infinity, or only minus infinity, all gradients of the group are NaN. If all upstream
+/// gradients of such a group are 0, all gradients of the group are 0 instead.
 ///
 /// # Gradient
 ///
-/// [Lazy graphs](crate::documents::gradients#gradients-of-a-graph) compute second gradients of most operations.
+/// [Lazy graphs](crate::documents::gradients#gradients-of-a-graph) compute the second gradient.
 ///
 /// # Errors
 ///

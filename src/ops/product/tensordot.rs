@@ -64,7 +64,7 @@ pub(crate) fn tensordot_shape(lengths: [&[usize]; 2], axes: [&[isize]; 2]) -> Re
 ///
 /// # Implicit values
 ///
-/// As in [`einsum`](crate::einsum()): unstored positions must hold zero, and the result has a fill of zero. For stored
+/// As in [`einsum`](crate::einsum()), unstored positions must hold zero, and the result has a fill of zero. For stored
 /// views, only stored entries count.
 ///
 /// # NaN
@@ -80,8 +80,9 @@ pub(crate) fn tensordot_shape(lengths: [&[usize]; 2], axes: [&[isize]; 2]) -> Re
 /// - `LengthMismatch`: the two lists of axes have different lengths;
 /// - `AxisOutOfRange`: an operand does not have an axis;
 /// - `AxisRepeated`: an axis appears twice in one list;
-/// - `Argument`: two paired axes have different lengths, or a fill is not zero;
-/// - the errors of [`einsum`](crate::einsum()).
+/// - `Argument`: two paired axes have different lengths;
+/// - `Argument`: an operand has unstored positions, and its fill is not zero;
+/// - `NonFinite`, `Overflow`, `TooLarge`, `AxisTooLong`, `AxisOverflow`: as in [`einsum`](crate::einsum()).
 ///
 /// # Complexity
 ///
@@ -127,7 +128,7 @@ fn of_tensordot(mut error: Error) -> Error {
 
 /// Returns the gradients of both operands of [`tensordot`].
 ///
-/// See [`grad::einsum`](crate::grad::einsum).
+/// The sums are computed as in [`grad::einsum`](crate::grad::einsum).
 ///
 /// # Shapes
 ///
@@ -145,14 +146,16 @@ fn of_tensordot(mut error: Error) -> Error {
 ///
 /// # Gradient
 ///
-/// [Lazy graphs](crate::documents::gradients#gradients-of-a-graph) compute second gradients of most operations.
+/// [Lazy graphs](crate::documents::gradients#gradients-of-a-graph) compute the second gradients.
 ///
 /// # Errors
 ///
 /// - `ShapeMismatch`: `upstream` does not have the shape of the result;
-/// - the errors of [`tensordot`] for axes and lengths, and `TooLarge`.
+/// - `LengthMismatch`, `AxisOutOfRange`, `AxisRepeated`, `TooLarge`, `AxisTooLong`, `AxisOverflow`: as in
+///   [`tensordot`];
+/// - `Argument`: two paired axes have different lengths.
 ///
-/// Fills are not checked: unstored positions of the operands count as zeros.
+/// Fills are not checked. Unstored positions of the operands count as zeros.
 ///
 /// # Complexity
 ///

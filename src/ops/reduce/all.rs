@@ -88,11 +88,11 @@ impl<T: Element> Fold<T> for All {
 ///
 /// # NaN
 ///
-/// NaN is nonzero; `-0.0` is zero. A complex number is nonzero if either part is nonzero.
+/// NaN counts as nonzero, and `-0.0` counts as zero. A complex number is nonzero if either part is nonzero.
 ///
 /// # Gradient
 ///
-/// None: the result is constant almost everywhere.
+/// There is no gradient, because the result is constant almost everywhere.
 ///
 #[doc = page!(errors)]
 ///

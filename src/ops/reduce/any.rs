@@ -113,7 +113,7 @@ fn any_of_cells(kept: &KeptAxes<'_>, count: usize, truths: &dyn NonzeroBits) -> 
 ///
 /// # NaN
 ///
-/// NaN is nonzero; `-0.0` is zero. A complex number is nonzero if either part is nonzero.
+/// NaN counts as nonzero, and `-0.0` counts as zero. A complex number is nonzero if either part is nonzero.
 ///
 /// # Gradient
 ///
@@ -163,8 +163,8 @@ pub fn any<X: Operand>(x: &X, axes: impl Into<Axes>) -> Result<X::Reduced<bool>>
 /// the reduced axes.
 ///
 /// Logical or is constant almost everywhere, so the derivative of `any` is zero or does not exist. The surrogate is the
-/// gradient of [`sum`](crate::sum()), so the gradient of a loss reaches the entries. The surrogate reads only the
-/// pattern of `x`, not the values.
+/// gradient of [`sum`](crate::sum()). The gradient of a loss therefore reaches the entries. The surrogate reads only
+/// the pattern of `x`, not the values.
 ///
 /// # Shapes
 ///
@@ -179,18 +179,19 @@ pub fn any<X: Operand>(x: &X, axes: impl Into<Axes>) -> Result<X::Reduced<bool>>
 ///
 /// # NaN
 ///
-/// Gradients are passed on unchanged, except that a zero is `+0.0`.
+/// A gradient of `-0.0` becomes `+0.0`. All other gradients are unchanged.
 ///
 #[doc = page!(no_second_gradient)]
 ///
 /// # Errors
 ///
-/// The errors of [`any()`], and `ShapeMismatch` if `upstream` does not have the shape of the forward result.
+/// - the errors of [`any()`];
+/// - `ShapeMismatch`: `upstream` does not have the shape of the forward result.
 ///
 /// # Complexity
 ///
-/// The cost of [`any()`]. If `upstream` is sparse with *m* entries, O(*m*) and at most a search of O(rank · log *m*)
-/// per output element are added.
+/// The cost of [`any()`]. If `upstream` is sparse with *m* entries, the cost also includes O(*m*), and at most O(rank ·
+/// log *m*) per output element.
 ///
 /// # Examples
 ///
@@ -211,7 +212,7 @@ pub fn any<X: Operand>(x: &X, axes: impl Into<Axes>) -> Result<X::Reduced<bool>>
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 ///
-/// Source: a rule of this library, which is the gradient of
+/// Definition: a rule of lacuna. The rule is the gradient of
 /// [`numpy.sum`](https://numpy.org/doc/stable/reference/generated/numpy.sum.html) over the same axes.
 #[doc(alias = "grad")]
 #[doc(alias = "vjp")]

@@ -94,11 +94,11 @@ impl<T: Element> Fold<T> for CountNonzero {
 ///
 /// # NaN
 ///
-/// NaN is nonzero; `-0.0` is zero. A complex number is nonzero if either part is nonzero.
+/// NaN counts as nonzero, and `-0.0` counts as zero. A complex number is nonzero if either part is nonzero.
 ///
 /// # Gradient
 ///
-/// None: the count is constant almost everywhere.
+/// There is no gradient, because the count is constant almost everywhere.
 ///
 #[doc = page!(errors)]
 /// - `Uncountable`: a group has more than 2<sup>64</sup> − 1 nonzero positions.

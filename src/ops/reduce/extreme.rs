@@ -175,7 +175,7 @@ impl<T: Real, G: Float> Gradient<T, G> for ExtremeGradient {
 ///
 /// # NaN
 ///
-/// A NaN yields NaN; [`nanmin`] skips NaNs.
+/// If a group has a NaN, the result is NaN. [`nanmin`] skips NaNs.
 ///
 /// # Gradient
 ///
@@ -220,8 +220,8 @@ pub fn min<X: Operand<Elem: Real>>(x: &X, axes: impl Into<Axes>) -> Result<X::Re
 ///
 /// # Errors
 ///
-/// The errors of [`min()`] except `EmptyGroup`, and `ShapeMismatch` if `upstream` does not have the shape of the
-/// forward result.
+/// - the errors of [`min()`] except `EmptyGroup`;
+/// - `ShapeMismatch`: `upstream` does not have the shape of the forward result.
 ///
 #[doc = page!(gradient_complexity)]
 /// ```
@@ -253,7 +253,7 @@ pub fn min_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
 ///
 /// # NaN
 ///
-/// A NaN yields NaN; [`nanmax`] skips NaNs.
+/// If a group has a NaN, the result is NaN. [`nanmax`] skips NaNs.
 ///
 /// # Gradient
 ///
@@ -298,8 +298,8 @@ pub fn max<X: Operand<Elem: Real>>(x: &X, axes: impl Into<Axes>) -> Result<X::Re
 ///
 /// # Errors
 ///
-/// The errors of [`max()`] except `EmptyGroup`, and `ShapeMismatch` if `upstream` does not have the shape of the
-/// forward result.
+/// - the errors of [`max()`] except `EmptyGroup`;
+/// - `ShapeMismatch`: `upstream` does not have the shape of the forward result.
 ///
 #[doc = page!(gradient_complexity)]
 /// ```
@@ -376,7 +376,8 @@ pub fn nanmin<X: Operand<Elem: Float>>(x: &X, axes: impl Into<Axes>) -> Result<X
 ///
 /// # Errors
 ///
-/// The errors of [`nanmin()`], and `ShapeMismatch` if `upstream` does not have the shape of the forward result.
+/// - the errors of [`nanmin()`];
+/// - `ShapeMismatch`: `upstream` does not have the shape of the forward result.
 ///
 #[doc = page!(gradient_complexity)]
 /// ```
@@ -453,7 +454,8 @@ pub fn nanmax<X: Operand<Elem: Float>>(x: &X, axes: impl Into<Axes>) -> Result<X
 ///
 /// # Errors
 ///
-/// The errors of [`nanmax()`], and `ShapeMismatch` if `upstream` does not have the shape of the forward result.
+/// - the errors of [`nanmax()`];
+/// - `ShapeMismatch`: `upstream` does not have the shape of the forward result.
 ///
 #[doc = page!(gradient_complexity)]
 /// ```

@@ -170,7 +170,7 @@ impl<T: Float, G: Float> Gradient<T, G> for Weights {
 /// Each difference, exponential and logarithm is computed in `f64`. The sum of the exponentials is exact and rounded
 /// once to `f64`. Then the result is rounded to the element type. The differences are at most 0, so no exponential
 /// overflows. The result is bitwise identical for any order of the elements, any format and any number of threads. A
-/// zero is `+0.0`.
+/// result of zero is `+0.0`.
 ///
 #[doc = page!(reduction)]
 /// The fill of the result is the fill of `x` plus the logarithm of the number of positions of a group. For
@@ -178,8 +178,8 @@ impl<T: Float, G: Float> Gradient<T, G> for Weights {
 ///
 /// # NaN
 ///
-/// A NaN in a group yields NaN. Otherwise a positive infinity yields positive infinity. An empty group, or a group with
-/// only negative infinities, yields negative infinity.
+/// If a group has a NaN, the result is NaN. Otherwise, if the group has positive infinity, the result is positive
+/// infinity. An empty group, or a group with only negative infinities, yields negative infinity.
 ///
 /// # Gradient
 ///
@@ -192,7 +192,7 @@ impl<T: Float, G: Float> Gradient<T, G> for Weights {
 ///
 /// # Complexity
 ///
-/// The same as [`var`](crate::var()). Both functions read each group twice.
+/// The complexity of [`var`](crate::var()). Both functions read each group twice.
 ///
 /// # Examples
 ///
@@ -233,7 +233,8 @@ pub fn logsumexp<X: Operand<Elem: Float>>(x: &X, axes: impl Into<Axes>) -> Resul
 ///
 /// # Errors
 ///
-/// The errors of [`logsumexp`], and `ShapeMismatch` if `upstream` does not have the shape of the forward result.
+/// - the errors of [`logsumexp`];
+/// - `ShapeMismatch`: `upstream` does not have the shape of the forward result.
 ///
 /// # Complexity
 ///

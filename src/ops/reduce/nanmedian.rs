@@ -65,7 +65,7 @@ impl Nanmedian {
 
     /// Selects the lower middle value of an even number of values as the median.
     ///
-    /// Only elements equal to that value receive a gradient.
+    /// Only elements equal to the lower middle value receive a gradient.
     pub fn lower(self) -> Self {
         Nanmedian { even: EvenCount::Lower, ..self }
     }
@@ -133,10 +133,10 @@ impl<T: Real> Holistic<T> for MedianAndPosition {
 /// reduced axes.
 ///
 /// For floats, the result has the type of the elements. For integers and `bool`, the result is `f64`. The elements are
-/// compared in their own type. Only the two middle values are converted and then averaged: `[i32::MAX, i32::MAX]` has
-/// the median 2147483647.0. If the sum of the two values overflows, the values are halved first: `[f64::MAX, f64::MAX]`
-/// has the median `f64::MAX`. `f16` and `bf16` are averaged in `f32`. A zero result is `+0.0`. [`Nanmedian::lower`]
-/// selects the lower middle value instead.
+/// compared in their own type. Only the two middle values are converted to `f64` and then averaged. For example,
+/// `[i32::MAX, i32::MAX]` has the median 2147483647.0. If the sum of the two values overflows, the values are halved
+/// first. For example, `[f64::MAX, f64::MAX]` has the median `f64::MAX`. `f16` and `bf16` are averaged in `f32`. A zero
+/// result is `+0.0`. [`Nanmedian::lower`] selects the lower middle value instead.
 ///
 /// Complex numbers do not have an order, so calls with complex elements do not compile (numpy uses the lexicographic
 /// order):
@@ -182,8 +182,9 @@ impl<T: Real> Holistic<T> for MedianAndPosition {
 ///
 /// Here *nnz* is the number of stored entries of `x`, *rank* is the number of axes, and *lanes* is the number of rows
 /// of a CSR tensor. Grouping the entries of a COO tensor takes O(nnz · rank) if the kept axes come first, otherwise
-/// O(nnz · (rank + log nnz)). lacuna then selects the medians without a full sort, in O(nnz). A CSR tensor takes O(nnz
-/// + lanes) if the kept axes come first, and otherwise the time of a COO tensor. An array takes O(number of elements).
+/// O(nnz · (rank + log nnz)). lacuna then selects the medians without a full sort, in O(nnz). A CSR tensor takes
+/// O(nnz + lanes) if the kept axes come first, and otherwise the time of a COO tensor. An array takes O(number of
+/// elements).
 ///
 /// Each thread holds at most two copies of the largest group. Contiguous groups of an array are read in place. If the
 /// groups are not contiguous, each thread copies about 2 MiB of groups at a time, but at least the groups that share a
@@ -230,9 +231,10 @@ impl<T: Real> Holistic<T> for MedianAndPosition {
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 ///
-/// Definition: [`numpy.nanmedian`](https://numpy.org/doc/stable/reference/generated/numpy.nanmedian.html); with
-/// [`Nanmedian::lower`], [`torch.nanmedian`](https://docs.pytorch.org/docs/stable/generated/torch.nanmedian.html); for
-/// stored entries, `numpy.ma.median` of a masked array.
+/// Definition: [`numpy.nanmedian`](https://numpy.org/doc/stable/reference/generated/numpy.nanmedian.html). With
+/// [`Nanmedian::lower`], the definition is
+/// [`torch.nanmedian`](https://docs.pytorch.org/docs/stable/generated/torch.nanmedian.html). For stored entries, the
+/// definition is `numpy.ma.median` of a masked array.
 #[doc(alias = "pandas.median")]
 #[doc(alias = "numpy.nanmedian")]
 #[doc(alias = "torch.nanmedian")]
@@ -274,7 +276,8 @@ pub fn nanmedian<X: Operand<Elem: Real>>(
 ///
 /// # Errors
 ///
-/// The errors of [`nanmedian`], and `Uncountable` if a group has more than 2<sup>64</sup> − 1 positions.
+/// - the errors of [`nanmedian`];
+/// - `Uncountable`: a group has more than 2<sup>64</sup> − 1 positions.
 ///
 /// # Complexity
 ///
@@ -297,8 +300,8 @@ pub fn nanmedian<X: Operand<Elem: Real>>(
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 ///
-/// Definition: a rule of this library. PyTorch returns the position of any element equal to the median. For a group
-/// with only NaN, PyTorch also returns a position.
+/// Definition: a rule of lacuna. PyTorch returns the position of any element equal to the median. For a group with only
+/// NaN, PyTorch also returns a position.
 #[doc(alias = "argmedian")]
 #[doc(alias = "torch.nanmedian")]
 #[allow(clippy::type_complexity)] // a pair of results of ordinary types
@@ -320,8 +323,8 @@ pub fn nanmedian_index<X: Operand<Elem: Real>>(
 ///
 /// All elements equal to the lower middle value receive equal parts of one half of the gradient. All elements equal to
 /// the upper middle value receive equal parts of the other half. If both middle values are equal, all elements equal to
-/// this value receive equal parts of the entire gradient. This rule treats equal elements alike. The options select
-/// other rules:
+/// this value receive equal parts of the entire gradient. With this rule, equal elements receive equal gradients. The
+/// options select other rules:
 ///
 /// | options | elements that receive a gradient |
 /// | --- | --- |
@@ -349,8 +352,8 @@ pub fn nanmedian_index<X: Operand<Elem: Real>>(
 /// that `upstream` does not store have the fill of `upstream`, or 0 if `upstream` is a stored view. Entries of
 /// `upstream` for groups without an entry of `x` are dropped.
 ///
-/// For [`x.stored()`](crate::Tensor::stored), only stored entries count among the elements equal to a middle value, so
-/// no part of their gradient is dropped.
+/// For [`x.stored()`](crate::Tensor::stored), only stored entries count among the elements equal to a middle value. No
+/// part of the gradient is therefore dropped.
 ///
 /// # NaN
 ///
@@ -398,7 +401,7 @@ pub fn nanmedian_index<X: Operand<Elem: Real>>(
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 ///
-/// Source: a rule of this library. Like [`first`](Nanmedian::first), Paddle 3.3 passes the entire gradient to one
+/// Definition: a rule of lacuna. Like [`first`](Nanmedian::first), Paddle 3.3 passes the entire gradient to one
 /// element, or one half each to two elements. If several elements are equal, Paddle and lacuna can select different
 /// elements: Paddle uses its top-k, and lacuna uses the ranks.
 #[doc(alias = "grad")]

@@ -255,9 +255,9 @@ impl<T: Float, G: Float> Gradient<T, G> for NormGradient {
 /// max<sub>r</sub> |*x*<sub>k,r</sub>|.
 ///
 /// The squares and the sum of the squares are exact. This sum is rounded to 53 bits with an unlimited exponent. The
-/// root of the sum is computed in `f64`, and then rounded to the element type. No square overflows or underflows: the
-/// norm of `[3e300, 4e300]` is `5e300`. The sum of magnitudes is exact and rounded once. The result is therefore
-/// bitwise identical for any order of the elements, any format and any number of threads.
+/// root of the sum is computed in `f64`, and then rounded to the element type. No square overflows or underflows. For
+/// example, the norm of `[3e300, 4e300]` is `5e300`. The sum of magnitudes is exact and rounded once. The result is
+/// therefore bitwise identical for any order of the elements, any format and any number of threads.
 ///
 #[doc = page!(reduction)]
 /// The fill of the result is the norm of a group in which each position holds the fill. For
@@ -329,8 +329,10 @@ pub fn norm<X: Operand<Elem: Float>>(x: &X, options: impl Into<Norm>) -> Result<
 ///
 /// # Errors
 ///
-/// The errors of [`norm()`], and `ShapeMismatch` if `upstream` does not have the shape of the forward result. With
-/// [`Norm::one`], the function does not return `Uncountable`.
+/// - the errors of [`norm()`];
+/// - `ShapeMismatch`: `upstream` does not have the shape of the forward result.
+///
+/// With [`Norm::one`], the function does not return `Uncountable`.
 ///
 #[doc = page!(gradient_complexity)]
 /// ```

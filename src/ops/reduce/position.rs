@@ -86,11 +86,11 @@ impl<T: Real> Holistic<T> for ExtremePosition {
 ///
 /// # NaN
 ///
-/// If a group has a NaN, the result is the position of its first NaN; [`nanargmin`] skips NaNs.
+/// If a group has a NaN, the result is the position of the first NaN. [`nanargmin`] skips NaNs.
 ///
 /// # Gradient
 ///
-/// None: a position is constant almost everywhere.
+/// There is no gradient, because a position is constant almost everywhere.
 ///
 #[doc = page!(errors)]
 #[doc = page!(group_errors)]
@@ -128,11 +128,11 @@ pub fn argmin<X: Operand<Elem: Real>>(x: &X, axes: impl Into<Axes>) -> Result<X:
 ///
 /// # NaN
 ///
-/// If a group has a NaN, the result is the position of its first NaN; [`nanargmax`] skips NaNs.
+/// If a group has a NaN, the result is the position of the first NaN. [`nanargmax`] skips NaNs.
 ///
 /// # Gradient
 ///
-/// None: a position is constant almost everywhere.
+/// There is no gradient, because a position is constant almost everywhere.
 ///
 #[doc = page!(errors)]
 #[doc = page!(group_errors)]
@@ -174,7 +174,7 @@ pub fn argmax<X: Operand<Elem: Real>>(x: &X, axes: impl Into<Axes>) -> Result<X:
 ///
 /// # Gradient
 ///
-/// None: a position is constant almost everywhere.
+/// There is no gradient, because a position is constant almost everywhere.
 ///
 #[doc = page!(errors)]
 #[doc = page!(group_errors)]
@@ -217,7 +217,7 @@ pub fn nanargmin<X: Operand<Elem: Float>>(x: &X, axes: impl Into<Axes>) -> Resul
 ///
 /// # Gradient
 ///
-/// None: a position is constant almost everywhere.
+/// There is no gradient, because a position is constant almost everywhere.
 ///
 #[doc = page!(errors)]
 #[doc = page!(group_errors)]

@@ -105,8 +105,8 @@ impl<T: Real, G: Float> GroupGradient<T, G> for ProdGradient {
 ///
 /// # NaN
 ///
-/// A NaN yields NaN; [`nanprod`] skips NaNs. Zero times infinity is NaN. The sign of a zero product is the product of
-/// the signs of all factors.
+/// If a group has a NaN, the result is NaN. [`nanprod`] skips NaNs. Zero times infinity is NaN. The sign of a zero
+/// product is the product of the signs of all factors.
 ///
 /// # Gradient
 ///
@@ -162,8 +162,8 @@ pub fn prod<X: Operand<Elem: Ring>>(x: &X, axes: impl Into<Axes>) -> Result<X::R
 ///
 /// # Errors
 ///
-/// The errors of [`prod`] except `Overflow`, and `ShapeMismatch` if `upstream` does not have the shape of the forward
-/// result.
+/// - the errors of [`prod`] except `Overflow`;
+/// - `ShapeMismatch`: `upstream` does not have the shape of the forward result.
 ///
 /// # Complexity
 ///
@@ -260,7 +260,8 @@ pub fn nanprod<X: Operand<Elem: Float>>(x: &X, axes: impl Into<Axes>) -> Result<
 ///
 /// # Errors
 ///
-/// The errors of [`nanprod`], and `ShapeMismatch` if `upstream` does not have the shape of the forward result.
+/// - the errors of [`nanprod`];
+/// - `ShapeMismatch`: `upstream` does not have the shape of the forward result.
 ///
 /// # Complexity
 ///

@@ -198,7 +198,7 @@ impl<T: Real, G: Float> Gradient<T, G> for QuantileGradient {
 
 /// Returns the median over the given axes.
 ///
-/// The result is the same as for [`nanmedian`](crate::nanmedian()), except that a NaN in a group yields NaN.
+/// If a group has a NaN, the result is NaN. Otherwise, the result is the same as for [`nanmedian`](crate::nanmedian()).
 ///
 /// *y*<sub>k</sub> = (*s*<sub>⌊(n−1)/2⌋</sub> + *s*<sub>⌊n/2⌋</sub>) / 2, where *s*<sub>0</sub> ≤ … ≤ *s*<sub>n−1</sub>
 /// are the *n* elements *x*<sub>k,r</sub> of a group, for *k* over the kept axes and *r* over the reduced axes.
@@ -211,8 +211,8 @@ impl<T: Real, G: Float> Gradient<T, G> for QuantileGradient {
 ///
 /// # NaN
 ///
-/// A NaN yields NaN, both as an entry and as the fill of an unstored position. An empty group yields NaN. If the two
-/// middle values are −∞ and ∞, the median is NaN, except with [`Nanmedian::lower`].
+/// If a group has a NaN, as an entry or as the fill of an unstored position, the result is NaN. An empty group yields
+/// NaN. If the two middle values are −∞ and ∞, the median is NaN, except with [`Nanmedian::lower`].
 ///
 /// # Gradient
 ///
@@ -262,7 +262,7 @@ pub fn median<X: Operand<Elem: Real>>(
 ///
 /// # NaN
 ///
-/// In a group with a NaN, each element receives 0. With [`Nanmedian::spread_nan`], each element of such a group
+/// In a group with a NaN, each element receives 0. With [`Nanmedian::spread_nan`], each element of a group with a NaN
 /// receives an equal part of the gradient.
 ///
 #[doc = page!(second_gradient)]
@@ -287,7 +287,7 @@ pub fn median<X: Operand<Elem: Real>>(
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 ///
-/// Source: the rule of [`grad::nanmedian`](crate::grad::nanmedian()).
+/// Definition: the rule of [`grad::nanmedian`](crate::grad::nanmedian()).
 pub fn median_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
     x: &X,
     upstream: &U,
@@ -319,7 +319,7 @@ fn checked<O: Op>(op: O, q: f64) -> Result<O> {
 ///
 /// # NaN
 ///
-/// A NaN in a group, and an empty group, yield NaN. [`nanquantile`] skips NaN. A quantile between −∞ and ∞ is NaN.
+/// If a group has a NaN or is empty, the result is NaN. [`nanquantile`] skips NaN. A quantile between −∞ and ∞ is NaN.
 ///
 /// # Gradient
 ///
@@ -362,7 +362,7 @@ pub fn quantile<X: Operand<Elem: Real>>(
     holistic(x, checked(QuantileRanks { rule: Rule::At(q, method), skips_nan: false }, q)?, &axes)
 }
 
-/// Returns the gradient of [`quantile`], divided among the elements at its ranks.
+/// Returns the gradient of [`quantile`], divided among the elements at the ranks.
 ///
 #[doc = page!(quantile_gradient)]
 ///
@@ -398,7 +398,7 @@ pub fn quantile<X: Operand<Elem: Real>>(
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 ///
-/// Source: the rule of [`grad::nanmedian`](crate::grad::nanmedian()).
+/// Definition: the rule of [`grad::nanmedian`](crate::grad::nanmedian()).
 pub fn quantile_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
     x: &X,
     upstream: &U,
@@ -467,7 +467,7 @@ pub fn nanquantile<X: Operand<Elem: Real>>(
     holistic(x, checked(QuantileRanks { rule: Rule::At(q, method), skips_nan: true }, q)?, &axes)
 }
 
-/// Returns the gradient of [`nanquantile`], divided among the elements at its ranks.
+/// Returns the gradient of [`nanquantile`], divided among the elements at the ranks.
 ///
 #[doc = page!(quantile_gradient)]
 ///
@@ -503,7 +503,7 @@ pub fn nanquantile<X: Operand<Elem: Real>>(
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 ///
-/// Source: the rule of [`grad::nanmedian`](crate::grad::nanmedian()).
+/// Definition: the rule of [`grad::nanmedian`](crate::grad::nanmedian()).
 pub fn nanquantile_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
     x: &X,
     upstream: &U,

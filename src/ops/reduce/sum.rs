@@ -125,9 +125,9 @@ impl<T: Element, G: Float> Gradient<T, G> for SumGradient {
 /// *y*<sub>k</sub> = Σ<sub>r</sub> *x*<sub>k,r</sub>, for *k* over the kept axes and *r* over the reduced axes.
 ///
 /// The sum of floats is exact and is rounded once to the element type. The sum is bitwise identical for any order of
-/// the elements, any format and any number of threads. No intermediate sum overflows: `[MAX, MAX, -MAX]` has the sum
-/// `MAX`. No digit is lost: `[1e100, 1.0, -1e100]` has the sum 1.0. A zero is `+0.0`. The sum of signed integers is an
-/// `i64`. The sum of unsigned integers or `bool` is a `u64`.
+/// the elements, any format and any number of threads. No intermediate sum overflows. For example, `[MAX, MAX, -MAX]`
+/// has the sum `MAX`. No digit is lost. For example, `[1e100, 1.0, -1e100]` has the sum 1.0. A sum of zero is `+0.0`.
+/// The sum of signed integers is an `i64`. The sum of unsigned integers or `bool` is a `u64`.
 ///
 #[doc = page!(reduction)]
 /// The fill of the result is the sum of a group in which each position holds the fill. For
@@ -135,8 +135,8 @@ impl<T: Element, G: Float> Gradient<T, G> for SumGradient {
 ///
 /// # NaN
 ///
-/// A NaN yields NaN, and infinities of both signs yield NaN. Infinities of one sign yield that infinity. [`nansum`]
-/// skips NaNs.
+/// If a group has a NaN, or infinities of both signs, the sum is NaN. If all infinities of a group have the same sign,
+/// the sum is this infinity. [`nansum`] skips NaNs.
 ///
 /// # Gradient
 ///
@@ -229,7 +229,7 @@ pub fn nansum<X: Operand<Elem: Float>>(x: &X, axes: impl Into<Axes>) -> Result<X
 ///
 /// # NaN
 ///
-/// A NaN, infinities of both signs, and an empty group yield NaN. [`nanmean`] skips NaNs.
+/// If a group has a NaN or infinities of both signs, or is empty, the mean is NaN. [`nanmean`] skips NaNs.
 ///
 /// # Gradient
 ///
@@ -311,14 +311,14 @@ pub fn nanmean<X: Operand<Elem: Float>>(x: &X, axes: impl Into<Axes>) -> Result<
 ///
 /// # NaN
 ///
-/// Gradients are passed on unchanged, except that a zero is `+0.0`.
+/// A gradient of `-0.0` becomes `+0.0`. All other gradients are unchanged.
 ///
 #[doc = page!(second_gradient)]
 ///
 /// # Errors
 ///
-/// The errors of [`sum()`] except `Overflow` and `Uncountable`, and `ShapeMismatch` if `upstream` does not have the
-/// shape of the forward result.
+/// - the errors of [`sum()`] except `Overflow` and `Uncountable`;
+/// - `ShapeMismatch`: `upstream` does not have the shape of the forward result.
 ///
 #[doc = page!(gradient_complexity)]
 /// ```
@@ -343,7 +343,7 @@ pub fn sum_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
     spread(x, upstream, &axes.into())
 }
 
-/// Returns the gradient of [`nansum`]: the gradient of the group, and 0 for NaN.
+/// Returns the gradient of [`nansum`]: the upstream gradient, and 0 for NaN.
 ///
 /// *dx*<sub>k,r</sub> = *dy*<sub>k</sub> if *x*<sub>k,r</sub> is not NaN, otherwise 0
 ///
@@ -358,8 +358,8 @@ pub fn sum_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
 ///
 /// # Errors
 ///
-/// The errors of [`nansum()`] except `Uncountable`, and `ShapeMismatch` if `upstream` does not have the shape of the
-/// forward result.
+/// - the errors of [`nansum()`] except `Uncountable`;
+/// - `ShapeMismatch`: `upstream` does not have the shape of the forward result.
 ///
 #[doc = page!(gradient_complexity)]
 /// ```
@@ -381,7 +381,7 @@ pub fn nansum_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
     gradient(x, SumGradient { is_mean: false, skips_nan: true }, upstream, &axes.into())
 }
 
-/// Returns the gradient of [`mean`]: the gradient of the group divided by its size.
+/// Returns the gradient of [`mean`]: the upstream gradient divided by the group size.
 ///
 /// *dx*<sub>k,r</sub> = *dy*<sub>k</sub> / *n*, rounded once, where *n* is the number of positions of the group. For
 /// [`x.stored()`](crate::Tensor::stored), *n* is the number of entries of the group.
@@ -397,7 +397,8 @@ pub fn nansum_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
 ///
 /// # Errors
 ///
-/// The errors of [`mean()`], and `ShapeMismatch` if `upstream` does not have the shape of the forward result.
+/// - the errors of [`mean()`];
+/// - `ShapeMismatch`: `upstream` does not have the shape of the forward result.
 ///
 #[doc = page!(gradient_complexity)]
 /// ```
@@ -436,7 +437,8 @@ pub fn mean_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
 ///
 /// # Errors
 ///
-/// The errors of [`nanmean()`], and `ShapeMismatch` if `upstream` does not have the shape of the forward result.
+/// - the errors of [`nanmean()`];
+/// - `ShapeMismatch`: `upstream` does not have the shape of the forward result.
 ///
 #[doc = page!(gradient_complexity)]
 /// ```

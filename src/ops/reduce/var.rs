@@ -342,7 +342,8 @@ impl<T: Real, G: Float> Gradient<T, G> for VarGradient {
 /// Returns the variance over the given axes.
 ///
 /// *y*<sub>k</sub> = Σ<sub>r</sub> (*x*<sub>k,r</sub> − *m*<sub>k</sub>)² / (*n* − `ddof`), where *m*<sub>k</sub> is
-/// the mean of the group and *n* is its number of elements, for *k* over the kept axes and *r* over the reduced axes.
+/// the mean of the group and *n* is the number of elements of the group, for *k* over the kept axes and *r* over the
+/// reduced axes.
 ///
 #[doc = page!(var_numbers)]
 ///
@@ -351,7 +352,7 @@ impl<T: Real, G: Float> Gradient<T, G> for VarGradient {
 ///
 /// # NaN
 ///
-/// A NaN, an infinity, and a group of at most `ddof` elements yield NaN. [`nanvar`] skips NaN.
+/// If a group has a NaN, an infinity, or at most `ddof` elements, the result is NaN. [`nanvar`] skips NaN.
 ///
 /// # Gradient
 ///
@@ -382,7 +383,8 @@ pub fn var<X: Operand<Elem: Ring>>(x: &X, options: impl Into<Var>) -> Result<X::
 /// Returns the gradient of [`var()`].
 ///
 /// *dx*<sub>k,r</sub> = 2 (*x*<sub>k,r</sub> − *m*<sub>k</sub>) *dy*<sub>k</sub> / (*n* − `ddof`), where
-/// *m*<sub>k</sub> is the mean of the group and *n* is its number of elements. Each operation is rounded to `f64`.
+/// *m*<sub>k</sub> is the mean of the group and *n* is the number of elements of the group. Each operation is rounded
+/// to `f64`.
 ///
 #[doc = page!(gradient)]
 ///
@@ -390,13 +392,14 @@ pub fn var<X: Operand<Elem: Ring>>(x: &X, options: impl Into<Var>) -> Result<X::
 ///
 /// If the upstream gradient of a group is 0, each element of the group receives `+0.0`. Otherwise, a NaN in a group, or
 /// a group of at most `ddof` elements, yields NaN for each element of the group. If the mean of a group is infinite,
-/// its finite elements receive an infinite gradient, and its infinite elements receive NaN.
+/// the finite elements of the group receive an infinite gradient, and the infinite elements receive NaN.
 ///
 #[doc = page!(second_gradient)]
 ///
 /// # Errors
 ///
-/// The errors of [`var()`], and `ShapeMismatch` if `upstream` does not have the shape of the forward result.
+/// - the errors of [`var()`];
+/// - `ShapeMismatch`: `upstream` does not have the shape of the forward result.
 ///
 #[doc = page!(gradient_complexity)]
 /// ```
@@ -424,7 +427,8 @@ pub fn var_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
 /// Returns the standard deviation over the given axes.
 ///
 /// *y*<sub>k</sub> = √(Σ<sub>r</sub> (*x*<sub>k,r</sub> − *m*<sub>k</sub>)² / (*n* − `ddof`)), where *m*<sub>k</sub> is
-/// the mean of the group and *n* is its number of elements, for *k* over the kept axes and *r* over the reduced axes.
+/// the mean of the group and *n* is the number of elements of the group, for *k* over the kept axes and *r* over the
+/// reduced axes.
 ///
 #[doc = page!(var_numbers)]
 ///
@@ -433,7 +437,7 @@ pub fn var_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
 ///
 /// # NaN
 ///
-/// A NaN, an infinity, and a group of at most `ddof` elements yield NaN. [`nanstd`] skips NaN.
+/// If a group has a NaN, an infinity, or at most `ddof` elements, the result is NaN. [`nanstd`] skips NaN.
 ///
 /// # Gradient
 ///
@@ -478,7 +482,8 @@ pub fn std<X: Operand<Elem: Ring>>(x: &X, options: impl Into<Var>) -> Result<X::
 ///
 /// # Errors
 ///
-/// The errors of [`std()`], and `ShapeMismatch` if `upstream` does not have the shape of the forward result.
+/// - the errors of [`std()`];
+/// - `ShapeMismatch`: `upstream` does not have the shape of the forward result.
 ///
 #[doc = page!(gradient_complexity)]
 /// ```
@@ -560,14 +565,15 @@ pub fn nanvar<X: Operand<Elem: Float>>(
 /// # NaN
 ///
 /// If the upstream gradient of a group is 0, each element of the group receives `+0.0`. Otherwise, a group with at most
-/// `ddof` elements that are not NaN yields NaN for these elements. If the mean of a group is infinite, its finite
-/// elements receive an infinite gradient, and its infinite elements receive NaN.
+/// `ddof` elements that are not NaN yields NaN for these elements. If the mean of a group is infinite, the finite
+/// elements of the group receive an infinite gradient, and the infinite elements receive NaN.
 ///
 #[doc = page!(no_second_gradient)]
 ///
 /// # Errors
 ///
-/// The errors of [`nanvar()`], and `ShapeMismatch` if `upstream` does not have the shape of the forward result.
+/// - the errors of [`nanvar()`];
+/// - `ShapeMismatch`: `upstream` does not have the shape of the forward result.
 ///
 #[doc = page!(gradient_complexity)]
 /// ```
@@ -655,7 +661,8 @@ pub fn nanstd<X: Operand<Elem: Float>>(
 ///
 /// # Errors
 ///
-/// The errors of [`nanstd()`], and `ShapeMismatch` if `upstream` does not have the shape of the forward result.
+/// - the errors of [`nanstd()`];
+/// - `ShapeMismatch`: `upstream` does not have the shape of the forward result.
 ///
 #[doc = page!(gradient_complexity)]
 /// ```

@@ -68,7 +68,7 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
 
     /// Returns the coordinates of the nonzero elements, with one array per axis.
     ///
-    /// The coordinates are in row-major order. NaN is nonzero; `-0.0` is zero.
+    /// The coordinates are in row-major order. NaN counts as nonzero, and `-0.0` counts as zero.
     ///
     /// # Errors
     ///

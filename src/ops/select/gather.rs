@@ -59,9 +59,9 @@ use crate::plan::take::{TakeResult, pointwise};
 ///
 /// # Complexity
 ///
-/// For *k* positions in a COO tensor with *n* entries: O(*k* · (rank + log *n*)), or O(*k* · rank · log *n*) for
-/// adversarial entries. For CSR: O(*k* · (rank + log columns)), plus the offsets of the result. For arrays: O(*k* ·
-/// rank).
+/// For *k* positions in a COO tensor with *n* entries, the cost is O(*k* · (rank + log *n*)), or O(*k* · rank · log
+/// *n*) for adversarial entries. For CSR, the cost is O(*k* · (rank + log columns)), plus the offsets of the result.
+/// For arrays, the cost is O(*k* · rank).
 ///
 /// # Examples
 ///

@@ -22,7 +22,7 @@ use crate::kernels::take::TakeMode;
 /// to an error, unless you select another mode.
 ///
 /// A slice of `bool` is a mask, which selects the positions that are `true`. The length of a mask is the number of
-/// elements, or the length of the axis, to take from.
+/// elements of the operand, or the length of the axis.
 ///
 /// # Examples
 ///
@@ -80,7 +80,7 @@ impl<'a, J: Position> Take<'a, J> {
         Take { shape: Shape::from([count]), items: Items::Range(first, count), mode: TakeMode::Raise }
     }
 
-    /// Sets the mode in which a position out of range wraps around, by its remainder.
+    /// Sets the mode in which a position out of range wraps around, modulo the length.
     pub fn wrap(self) -> Self {
         self.mode(TakeMode::Wrap)
     }

@@ -58,8 +58,8 @@ use crate::tensor::erased::{Erased, SparseRef};
 ///
 /// # Complexity
 ///
-/// For *n* entries of all tensors: O(*n* · rank) along the first axis of COO, and O(*n* · (rank + log *n*)) along any
-/// other axis. O(*n* + lanes · tensors) along any axis of CSR.
+/// If all tensors together have *n* entries, the cost is O(*n* · rank) along the first axis of COO, and O(*n* · (rank +
+/// log *n*)) along any other axis. The cost along any axis of CSR is O(*n* + lanes · tensors).
 ///
 /// # Examples
 ///
@@ -107,11 +107,16 @@ pub fn concat<P: Pattern, T: Element>(
 ///
 /// # NaN
 ///
-/// Gradients are passed on bitwise unchanged, except that a zero is `+0.0`.
+/// A gradient of `-0.0` becomes `+0.0`. All other gradients are bitwise unchanged.
+///
+/// # Gradient
+///
+/// [Lazy graphs](crate::documents::gradients#gradients-of-a-graph) compute the second gradient.
 ///
 /// # Errors
 ///
-/// The errors of [`concat()`], and `ShapeMismatch` if `upstream` does not have the shape of the forward result.
+/// - the errors of [`concat()`];
+/// - `ShapeMismatch`: `upstream` does not have the shape of the forward result.
 ///
 /// # Complexity
 ///
@@ -209,11 +214,16 @@ pub fn stack<P: Pattern, T: Element>(
 ///
 /// # NaN
 ///
-/// Gradients are passed on bitwise unchanged, except that a zero is `+0.0`.
+/// A gradient of `-0.0` becomes `+0.0`. All other gradients are bitwise unchanged.
+///
+/// # Gradient
+///
+/// [Lazy graphs](crate::documents::gradients#gradients-of-a-graph) compute the second gradient.
 ///
 /// # Errors
 ///
-/// The errors of [`stack`], and `ShapeMismatch` if `upstream` does not have the shape of the forward result.
+/// - the errors of [`stack`];
+/// - `ShapeMismatch`: `upstream` does not have the shape of the forward result.
 ///
 /// # Complexity
 ///
@@ -260,7 +270,7 @@ pub fn stack_backward<P: Pattern, T: Element, U: Operand>(
 ///
 /// # Gradient
 ///
-/// Apply [`grad::concat`](crate::grad::concat) twice: to the rows, then to the blocks of each row.
+/// Call [`grad::concat`](crate::grad::concat) for the rows, then for the blocks of each row.
 ///
 /// # Errors
 ///

@@ -36,8 +36,8 @@ use crate::tensor::Tensor;
 ///
 /// # Complexity
 ///
-/// O(entries of `x` · rank) per axis, without sorting. Along the leading axes of CSR, entire lanes move: O(entries +
-/// lanes).
+/// O(entries of `x` · rank) per axis, without sorting. Along any axis of CSR except the last, entire lanes move, and
+/// the cost is O(entries + lanes).
 ///
 /// # Examples
 ///
@@ -122,7 +122,8 @@ pub fn flip_backward<X: Operand, U: Operand>(
 ///
 /// # Complexity
 ///
-/// O(entries of `x` · rank), without sorting. Along the leading axes of CSR, entire lanes move: O(entries + lanes).
+/// O(entries of `x` · rank), without sorting. Along any axis of CSR except the last, entire lanes move, and the cost is
+/// O(entries + lanes).
 ///
 /// # Examples
 ///
@@ -680,7 +681,8 @@ pub fn expand_dims_backward<X: Operand, U: Operand>(
 
 /// Returns the tensor with its axes in reverse order.
 ///
-/// The rows of a matrix become columns. For any other order of the axes, see `permute_axes`.
+/// The rows of a matrix become columns. For any other order of the axes, see
+/// [`permute_axes`](crate::CooTensor::permute_axes).
 ///
 /// # Shapes
 ///
@@ -698,7 +700,7 @@ pub fn expand_dims_backward<X: Operand, U: Operand>(
 ///
 /// # Complexity
 ///
-/// For *n* entries: O(*n* · (rank + log *n*)), or O(*n* · rank) if only axes of length 1 move. CSR adds O(lanes).
+/// O(*n* · (rank + log *n*)) for *n* entries, or O(*n* · rank) if only axes of length 1 move. CSR adds O(lanes).
 ///
 /// # Examples
 ///

@@ -51,12 +51,15 @@ use crate::tensor::Tensor;
 ///
 /// # Complexity
 ///
-/// A range of the first axis of COO is a window that shares the values: O(log(entries of `x`)). If the range does not
-/// start at 0, the shift of the coordinates adds O(entries of the window). A range of the first axis after axes with
-/// single positions has the same cost. A window of CSR shares values and columns, and adds O(lanes of the window) for
-/// the offsets.
+/// In COO, a range with the step 1 on the first axis costs O(log(entries of `x`)). The result shares the values of `x`.
+/// If the range does not start at 0, the new coordinates of the first axis add O(entries of the result). These costs
+/// also hold for single positions on the leading axes, and one such range on the axis after them. In CSR, such a slice
+/// shares the values and the columns of `x`, and costs O(lanes of the result) for the offsets.
 ///
-/// All other slices cost O(entries of the window), or O(lanes + entries of the window) for CSR.
+/// All other slices of COO cost O(rank) for each entry at the leading single positions and in the first range. All
+/// other slices of CSR cost O(log columns) for each lane of the result, and O(1) for each entry between the first and
+/// the last selected column. A negative step adds the cost of [`flip`](crate::flip()). For arrays, the cost is
+/// O(elements of the result · rank).
 ///
 /// # Examples
 ///

@@ -55,9 +55,9 @@ use crate::plan::take::{ALONG_BYTES, FLATTENED_BYTES, TakeResult, along, flatten
 ///
 /// # Complexity
 ///
-/// For *k* indices into a COO tensor with *n* entries: O(*k* · (rank + log *n*)), or O(*k* · rank · log *n*) for
-/// adversarial entries. For CSR: O(*k* · (rank + log columns)), plus the offsets of the result. For arrays: O(*k*) if
-/// `x` is contiguous, otherwise O(*k* · rank).
+/// For *k* indices into a COO tensor with *n* entries, the cost is O(*k* · (rank + log *n*)), or O(*k* · rank · log
+/// *n*) for adversarial entries. For CSR, the cost is O(*k* · (rank + log columns)), plus the offsets of the result.
+/// For an array, the cost is O(*k*) if the array is contiguous, otherwise O(*k* · rank).
 ///
 /// # Examples
 ///
@@ -102,8 +102,8 @@ pub fn take<'a, X: Operand, J: Position>(x: &X, positions: impl Into<Take<'a, J>
 ///
 /// The function avoids the allocation of a result.
 ///
-/// The elements are those of [`take`]. This function does not accept sparse tensors, because the stored positions of a
-/// sparse result are known only after the take.
+/// The elements are the same as in the result of [`take`]. This function does not accept sparse tensors, because the
+/// stored positions of a sparse result are known only after the take.
 ///
 /// # Shapes
 ///
@@ -111,7 +111,7 @@ pub fn take<'a, X: Operand, J: Position>(x: &X, positions: impl Into<Take<'a, J>
 ///
 /// # Implicit values
 ///
-/// None: `x` and `out` are arrays.
+/// `x` and `out` are arrays, so there are no implicit values.
 ///
 /// # NaN
 ///
@@ -123,8 +123,10 @@ pub fn take<'a, X: Operand, J: Position>(x: &X, positions: impl Into<Take<'a, J>
 ///
 /// # Errors
 ///
-/// The errors of [`take`], and `ShapeMismatch` if `out` does not have the shape of `positions`. After
-/// `PositionOutOfRange`, some elements of `out` may have changed. After any other error, `out` is unchanged.
+/// - the errors of [`take`];
+/// - `ShapeMismatch`: `out` does not have the shape of `positions`.
+///
+/// After `PositionOutOfRange`, some elements of `out` may have changed. After any other error, `out` is unchanged.
 ///
 /// # Complexity
 ///
@@ -200,10 +202,10 @@ pub fn take_into<'a, T: Element, J: Position>(
 ///
 /// # Complexity
 ///
-/// For *k* indices, *n* entries of `x` and *m* entries of the result: at most O(*n* + *k* + *m* · (rank + log *k*)).
-/// Along the first axis, or an axis with many entries per index, each index is searched among the entries instead:
-/// O(*k* · log *n* + *m* · rank). Time and memory do not grow with the length of an axis, except for the offsets of
-/// CSR. For arrays: O(elements of the result).
+/// For *k* indices, *n* entries of `x` and *m* entries of the result, the cost is at most O(*n* + *k* + *m* · (rank +
+/// log *k*)). Along the first axis, or an axis with many entries per index, each index is searched among the entries.
+/// This search costs O(*k* · log *n* + *m* · rank). Time and memory do not grow with the length of an axis, except for
+/// the offsets of CSR. For arrays, the cost is O(elements of the result).
 ///
 /// # Examples
 ///

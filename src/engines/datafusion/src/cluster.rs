@@ -39,20 +39,21 @@ const MAX_DESCRIPTION: usize = 1 << 15;
 /// The bytes that repeated operands may take, which are sent to workers with the plan.
 const MAX_OPERAND_BYTES: usize = 1 << 20;
 
-/// Workers as the engine of a graph, on this machine or on other machines.
+/// The engine that computes graphs on workers, on this machine or on other machines.
 ///
 /// Each worker is the program `lacuna-worker`.
 ///
 /// A query is sent to all workers that answer. If a worker dies or stops answering, the query is sent again to the
 /// remaining workers, after a pause that doubles each time. The query is also sent again if an answer does not cover
-/// all entries of the file. A worker that computes keeps answering, however long the computation takes.
+/// all entries of the file. While a worker computes, the worker continues to answer, so a long computation does not
+/// count as a failure.
 ///
-/// A query without an answer is [`Error::Engine`], at the latest at the deadline. The error names the workers that did
-/// not answer, and the cause of each attempt. A worker with another token, without a token, or with a certificate of
-/// another authority is an error at once.
+/// If all attempts fail, or if the deadline passes, the query returns [`Error::Engine`]. The error names the workers
+/// that did not answer, and the cause of each attempt. If a worker has another token, no token, or a certificate of
+/// another authority, the query returns the error without another attempt.
 ///
-/// The workers read the files. Each worker must find a file under the same name, with the same content, below one of
-/// its roots.
+/// The workers read the files. Each worker must have a file of the same name and content below one of the folders of
+/// its option `--root`.
 ///
 /// # Examples
 ///
@@ -88,8 +89,8 @@ fn rejected(why: impl Into<String>) -> Error {
 impl Cluster {
     /// Returns the workers at the given addresses.
     ///
-    /// An address is `http://127.0.0.1:8080`, for example. Workers on other machines need `https://…`. Workers are
-    /// contacted when a query runs. A worker that does not answer then is skipped.
+    /// An address is `http://127.0.0.1:8080`, for example. Workers on other machines need `https://…`. This function
+    /// does not contact the workers. A query skips the workers that do not answer when the query starts.
     ///
     /// # Errors
     ///
@@ -109,18 +110,19 @@ impl Cluster {
 
     /// Sets the number of parts per worker, 4 by default.
     ///
-    /// A worker runs at least one part. The number is limited to 1024 per worker and 4096 in all.
+    /// A worker runs at least one part. The number of parts is at most 1024 per worker, and at most 4096 for all
+    /// workers.
     pub fn partitions(self, count: usize) -> Self {
         Cluster { partitions: count.clamp(1, 1024), ..self }
     }
 
-    /// Sets the memory for data of workers that is waiting in this process.
+    /// Sets the memory for data from workers that waits in this process.
     ///
     /// The default is 1 GiB.
     ///
-    /// The minimum is 1 MiB per worker. The limit also applies to a file that is read into memory for a step outside
-    /// the workers. The groups of an answer take additional memory. The memory of each worker is an option of
-    /// `lacuna-worker`.
+    /// The minimum is 1 MiB per worker. If a step outside the workers needs a file in memory, the limit also applies to
+    /// this file. The groups of an answer take additional memory. The option `--memory` of `lacuna-worker` sets the
+    /// memory of a worker.
     pub fn memory(self, bytes: u64) -> Self {
         Cluster { memory: bytes, ..self }
     }
@@ -147,7 +149,7 @@ impl Cluster {
 
     /// Sets the authority that signed the certificates of the workers.
     ///
-    /// `path` is a file with the certificate of the authority in PEM.
+    /// `path` is a file with the certificate of the authority in the format PEM.
     ///
     /// # Errors
     ///

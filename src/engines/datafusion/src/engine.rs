@@ -31,7 +31,7 @@ pub(crate) fn group_bytes(query: &dyn PlanQuery) -> usize {
 /// The minimum memory per partition in bytes, without which DataFusion cannot sort.
 const MIN_MEMORY: usize = 4 << 20;
 
-/// DataFusion as the engine of a graph.
+/// The engine that computes graphs with DataFusion in this process.
 ///
 /// # Examples
 ///
@@ -59,21 +59,21 @@ pub struct DataFusion {
 }
 
 impl DataFusion {
-    /// Returns the engine in this process, with a part per available thread.
+    /// Returns the engine in this process, with one part per available thread.
     pub fn in_process() -> Self {
         let partitions = std::thread::available_parallelism().map_or(1, usize::from);
         DataFusion { partitions, memory: 1 << 30, attempts: 2 }
     }
 
-    /// Sets the number of parts that run at once.
+    /// Sets the number of parts of a file that run at the same time.
     pub fn partitions(self, count: usize) -> Self {
         DataFusion { partitions: count.max(1), ..self }
     }
 
-    /// Sets the bytes that groups may take before they are written to temporary files.
+    /// Sets the number of bytes above which groups are written to temporary files.
     ///
-    /// The default is 1 GiB; the minimum is 4 MiB per part. The limit also applies to a file that is read into memory
-    /// for a step outside DataFusion. The groups of an answer take additional memory.
+    /// The default is 1 GiB, and the minimum is 4 MiB per part. If a step outside DataFusion needs a file in memory,
+    /// the limit also applies to this file. The groups of an answer take additional memory.
     pub fn memory(self, bytes: u64) -> Self {
         DataFusion { memory: bytes, ..self }
     }

@@ -1,4 +1,4 @@
-//! Graphs of [`lacuna`](lacuna::lazy) on [DataFusion](datafusion): reductions of files, in a chosen number of parts.
+//! Engines for lazy graphs of [`lacuna`](lacuna::lazy) on [DataFusion](datafusion), for reductions of files.
 //!
 //! ```
 //! use lacuna::CooTensor;
@@ -29,15 +29,16 @@
 //! smaller than the file. The operand is then repeated, as in `x * row` and `x / x.sum(Axes::all().keep_dims())`. The
 //! result must have the entries of the file.
 //!
-//! All other steps of a graph run on the threads of this process. A rejected reduction also runs there, if its file
-//! fits [`memory`](DataFusion::memory). [`explain`](lacuna::lazy::On::explain) lists these steps and the reasons.
+//! All other steps of a graph run on the threads of this process. A reduction that DataFusion cannot compute also runs
+//! on these threads, if the file fits in [`memory`](DataFusion::memory). [`explain`](lacuna::lazy::On::explain) lists
+//! the steps on threads, and the reasons.
 //!
 //! Results are bitwise identical to the results of [`Threads`](lacuna::lazy::Threads), for any number of parts.
 //! DataFusion groups and sorts by coordinates, and passes values as bytes to functions of lacuna. DataFusion itself
 //! never compares, adds or hashes a value.
 //!
-//! An answer must cover all entries. The number of entries and the sum of their hashes are compared with the numbers in
-//! the file. If an answer differs, the query runs again. After the last attempt, the query fails.
+//! An answer must cover all entries. lacuna compares the number of entries and the sum of their hashes with the numbers
+//! in the file. If an answer differs, the query runs again. After the last attempt, the query fails.
 //!
 //! [`DataFusion`] runs in this process. [`Cluster`] runs the same reductions on workers, on this machine or on other
 //! machines. A worker is the program `lacuna-worker`.

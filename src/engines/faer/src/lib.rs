@@ -1,12 +1,14 @@
 //! Conversion to and from the sparse matrices of [faer](faer).
 //!
-//! A `SparseRowMat` stores rows, as a [`CsrTensor`] does. Columns and values are moved without a copy.
+//! A `SparseRowMat` stores rows, as a [`CsrTensor`] does. [`into_faer`] and [`from_faer`] move the columns and
+//! the values, unless another tensor shares these arrays. [`as_faer`] borrows all arrays.
 //!
-//! Incoming matrices are validated as in any other constructor. faer validates outgoing matrices. A matrix has two
-//! axes, and its unstored positions are zero. A tensor of another rank or with another fill is rejected.
+//! lacuna validates a matrix from faer like the arguments of any constructor. faer validates a matrix from lacuna. A
+//! matrix has two axes, and the unstored positions of a matrix are zero. [`as_faer`] and [`into_faer`] therefore reject
+//! a tensor whose rank is not 2 or whose fill is not `+0.0`.
 //!
 //! A matrix stored by columns is the transpose of a matrix stored by rows. `matrix.transpose()` and `into_transpose()`
-//! of faer copy nothing.
+//! of faer do not copy arrays.
 //!
 //! ```
 //! use lacuna::CsrTensor;
@@ -57,10 +59,11 @@ fn not_for<I: Index>(what: String) -> Error {
 ///
 /// # Errors
 ///
-/// - `RankMismatch`, `FillNotZero`: the tensor is not a matrix with the fill 0;
-/// - `NotRepresentable`: the indices are not as wide as the offsets of lacuna, which are `usize` ([`into_faer`]
-///   converts the offsets);
-/// - `NotRepresentable`: faer cannot count the rows, columns or entries with this index type.
+/// - `RankMismatch`: the tensor does not have two axes;
+/// - `FillNotZero`: the fill of the tensor is not `+0.0`;
+/// - `NotRepresentable`: the index type is not as wide as `usize`, the type of the offsets of lacuna. In this case, use
+///   [`into_faer`], which converts the offsets;
+/// - `NotRepresentable`: the number of rows, columns or entries exceeds half of the range of the index type.
 pub fn as_faer<T: Element, I: Index>(x: &CsrTensor<T, I>) -> Result<SparseRowMatRef<'_, I, T>> {
     let (rows, columns) = matrix_shape(x)?;
     let offsets = match size_of::<I>() == size_of::<usize>() {
@@ -73,12 +76,14 @@ pub fn as_faer<T: Element, I: Index>(x: &CsrTensor<T, I>) -> Result<SparseRowMat
 
 /// Converts the tensor to a matrix.
 ///
-/// Columns and values are moved, unless another tensor shares them. Offsets are moved if the index type is as wide as
-/// `usize`; otherwise they are copied.
+/// Columns and values are moved, unless another tensor shares these arrays. Offsets are moved if the index type is as
+/// wide as `usize`. Otherwise the offsets are copied.
 ///
 /// # Errors
 ///
-/// - the errors of [`as_faer`], except for the width of the indices;
+/// - `RankMismatch`: the tensor does not have two axes;
+/// - `FillNotZero`: the fill of the tensor is not `+0.0`;
+/// - `NotRepresentable`: the number of rows, columns or entries exceeds half of the range of the index type;
 /// - `OutOfMemory`: the allocation of the copy fails.
 pub fn into_faer<T: Element, I: Index>(x: CsrTensor<T, I>) -> Result<SparseRowMat<I, T>> {
     let (rows, columns) = matrix_shape(&x)?;
@@ -93,12 +98,12 @@ pub fn into_faer<T: Element, I: Index>(x: CsrTensor<T, I>) -> Result<SparseRowMa
 
 /// Converts a matrix to a tensor with the fill 0.
 ///
-/// Columns and values are moved. Offsets are moved if the index type is as wide as `usize`; otherwise they are copied.
-/// If rows have free space after their entries, the entries are moved together first.
+/// Columns and values are moved. Offsets are moved if the index type is as wide as `usize`. Otherwise the offsets are
+/// copied. If the matrix has free space after the entries of a row, the entries are first moved together.
 ///
 /// # Errors
 ///
-/// The errors of [`CsrPattern::new`], if the columns of a row do not increase.
+/// `NotSorted`: the columns of a row do not increase strictly.
 pub fn from_faer<T: Element, I: Index>(matrix: SparseRowMat<I, T>) -> Result<CsrTensor<T, I>> {
     let (symbolic, mut values) = matrix.into_parts();
     let (rows, columns, offsets, lengths, mut indices) = symbolic.into_parts();

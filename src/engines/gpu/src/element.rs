@@ -34,7 +34,7 @@ macro_rules! of_dtype {
 }
 pub(crate) use of_dtype;
 
-/// An element type that the device holds: `bool`, integers and floats.
+/// An element type that the device supports: `bool`, integers, `f32` or `f64`.
 ///
 /// The trait is sealed.
 pub trait DeviceElement: Element + sealed::Sealed {

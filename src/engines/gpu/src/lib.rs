@@ -1,7 +1,8 @@
-//! Lazy graphs of [`lacuna`] on a GPU, with the same bits.
+//! An engine for lazy graphs of [`lacuna`] on a GPU, with bitwise identical results.
 //!
-//! [`Gpu`] is an engine, like `Threads`: steps that the device takes run there, and other steps run on threads.
-//! [`Gpu::upload`] copies a tensor to the device once, for many graphs.
+//! [`Gpu`] is an engine, like [`Threads`](lacuna::lazy::Threads). The supported steps of a graph run on the GPU, and
+//! all other steps run on threads. The GPU is called the device. [`Gpu::upload`] copies a tensor to the device once,
+//! for many graphs.
 //!
 //! ```
 //! use lacuna::CooTensor;
@@ -15,9 +16,10 @@
 //! # Ok::<(), lacuna::Error>(())
 //! ```
 //!
-//! The device computes tests, comparisons, reductions over any axes with exact sums and medians, `take`, and
-//! conversions. `docs/gpu.md` lists them. It holds `bool`, integers, and floats of 32 and 64 bits, with coordinates of
-//! 32 bits. Kernels compute with integers only, so each result has the bits that `lacuna` returns on threads.
+//! The device computes predicates, comparisons, some elementwise operations, exact sums, means, medians and other
+//! reductions, indexing, shape operations, and conversions between formats. `docs/gpu.md` lists these steps. The device
+//! supports tensors of `bool`, integers, `f32` and `f64`, with coordinates of 32 bits. Kernels compute only with
+//! integers, so each result is bitwise identical to the result of `Threads`.
 
 mod context;
 mod element;
@@ -54,9 +56,9 @@ use context::{Context, Setup};
 pub use element::DeviceElement;
 pub use tensor::{DeviceFormat, DeviceTensor};
 
-/// A device, as an engine of lazy graphs.
+/// The engine that computes lazy graphs on a GPU.
 ///
-/// Copies of this value share the device and its compiled kernels.
+/// Clones share the device and the compiled kernels.
 #[derive(Clone)]
 pub struct Gpu(Arc<Device>);
 
@@ -69,16 +71,22 @@ struct Device {
 }
 
 impl Gpu {
-    /// Opens the fastest adapter: a GPU, or a software device if there is none.
+    /// Opens a GPU, or a software device if the machine does not have a GPU.
+    ///
+    /// If there are several adapters, the first name of [`list`](Gpu::list) is opened.
     ///
     /// # Errors
     ///
-    /// `Engine`: no adapter exists, it does not open, or its results differ from those of threads.
+    /// - `Engine`: the machine does not have an adapter;
+    /// - `Engine`: the adapter does not open;
+    /// - `Engine`: the results of a short test on the adapter differ from the results of threads.
     pub fn new() -> Result<Self> {
         Gpu::named("")
     }
 
-    /// Returns the names of all adapters, the fastest kind first.
+    /// Returns the names of all adapters.
+    ///
+    /// Discrete GPUs are first, then integrated GPUs, virtual GPUs, and other adapters. Software devices are last.
     pub fn list() -> Vec<String> {
         context::names()
     }
@@ -87,7 +95,9 @@ impl Gpu {
     ///
     /// # Errors
     ///
-    /// `Engine`: no such adapter exists, it does not open, or its results differ from those of threads.
+    /// - `Engine`: no adapter has such a name;
+    /// - `Engine`: the adapter does not open;
+    /// - `Engine`: the results of a short test on the adapter differ from the results of threads.
     pub fn named(name: &str) -> Result<Self> {
         Gpu::opened(name, Setup::default(), false)
     }
@@ -115,8 +125,10 @@ impl Gpu {
         Ok(gpu)
     }
 
-    /// Sets the largest number of bytes that all tensors and plans on the device may have. Plans are what the device
-    /// keeps for later steps on the same pattern. They are freed before an error.
+    /// Sets the largest number of bytes of all tensors and plans on the device.
+    ///
+    /// The device keeps plans, such as the groups of a reduction, for later steps on the same pattern. If a step would
+    /// exceed the limit, lacuna first frees all plans.
     pub fn set_budget(&self, bytes: u64) {
         self.0.context.set_budget(bytes);
     }
@@ -133,14 +145,16 @@ impl Gpu {
         self.0.context.reads()
     }
 
-    /// Returns the same device as an engine that rejects a graph if a step would run on threads.
+    /// Returns an engine on the same device that rejects graphs with steps on threads.
     pub fn strict(&self) -> Self {
         let Device { context, verifies, .. } = &*self.0;
         Gpu(Arc::new(Device { context: Arc::clone(context), is_strict: true, verifies: *verifies }))
     }
 
-    /// Returns the same device as an engine that computes each step on threads, too. If the entries differ, the result
-    /// is an error with the number of entries and a checksum of both.
+    /// Returns an engine on the same device that compares each step with threads.
+    ///
+    /// Each step of the device is also computed on threads. If the entries differ, the engine returns the error
+    /// `Engine`, with the numbers of entries and the checksums of both results.
     ///
     /// ```
     /// use lacuna::CooTensor;
@@ -165,15 +179,18 @@ impl Gpu {
     ///
     /// # Errors
     ///
-    /// `TooLarge`: an array is larger than the device reads at a time. `OutOfMemory`: the memory of the device is full.
-    /// `Engine`: the device was lost, or the tensor has 2^31 entries or more.
+    /// - `TooLarge`: an array is larger than the device supports;
+    /// - `TooLarge`: all arrays on the device exceed the limit of [`set_budget`](Gpu::set_budget);
+    /// - `OutOfMemory`: the memory of the device is full;
+    /// - `Engine`: the device was lost;
+    /// - `Engine`: the tensor has 2<sup>31</sup> entries or more.
     pub fn upload<P: DeviceFormat, T: DeviceElement>(&self, x: &Tensor<P, T>) -> Result<DeviceTensor<P, T>> {
         tensor::uploaded(self, x).map(DeviceTensor::of)
     }
 
-    /// Computes a graph, and leaves the result on the device.
+    /// Computes a graph, and keeps the result on the device.
     ///
-    /// If the last step runs on threads, its result is copied to the device.
+    /// If the last step runs on threads, the result of this step is copied to the device.
     ///
     /// ```
     /// use lacuna::CooTensor;
@@ -189,7 +206,7 @@ impl Gpu {
     ///
     /// # Errors
     ///
-    /// The errors of the steps, and of [`upload`](Gpu::upload).
+    /// The errors of the steps of the graph, and the errors of [`upload`](Gpu::upload).
     pub fn keep<P: DeviceFormat, T: DeviceElement>(&self, graph: &Lazy<Tensor<P, T>>) -> Result<DeviceTensor<P, T>> {
         let keeper = engine::Keeper::new(self);
         let found = graph.on(&keeper).collect()?;
@@ -199,13 +216,15 @@ impl Gpu {
         }
     }
 
-    /// Waits until the device has computed all that it was given.
+    /// Waits until the device has computed all requested steps.
     #[doc(hidden)]
     pub fn wait(&self) -> Result<()> {
         self.0.context.wait()
     }
 
-    /// Gives the device up, as if it were lost. Each later use is an error.
+    /// Releases the device.
+    ///
+    /// Each later use of the device returns the error `Engine`.
     pub fn close(&self) {
         self.0.context.destroy();
     }

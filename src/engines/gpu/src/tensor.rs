@@ -239,7 +239,7 @@ impl OnDevice for DeviceValue {
     }
 }
 
-/// A format that the device holds.
+/// A format that the device supports: COO or CSR, with coordinates of type `u32`.
 ///
 /// The trait is sealed.
 pub trait DeviceFormat: Pattern<Index = u32> + sealed::Sealed {
@@ -419,7 +419,8 @@ pub(crate) fn uploaded_of(gpu: &Gpu, value: &ErasedValue, dtype: DType) -> Optio
 
 /// A tensor on a device.
 ///
-/// The device holds one copy, whatever graphs begin with it. The type is that of the tensor in memory.
+/// All graphs that start with this tensor read the same copy on the device. `P` and `T` are the types of the tensor in
+/// memory.
 ///
 /// ```
 /// use lacuna::CooTensor;
@@ -454,14 +455,16 @@ impl<P, T> DeviceTensor<P, T> {
         self.value.pattern.nnz as usize
     }
 
-    /// Returns the bytes that the tensor takes on the device.
+    /// Returns the number of bytes of the tensor on the device.
     pub fn bytes(&self) -> u64 {
         self.value.bytes()
     }
 }
 
 impl<P: DeviceFormat, T: DeviceElement> DeviceTensor<P, T> {
-    /// Starts a lazy graph with this tensor. On another engine the graph copies the tensor to memory first.
+    /// Starts a lazy graph with this tensor.
+    ///
+    /// An engine without access to the device first copies the tensor to memory.
     #[track_caller]
     pub fn lazy(&self) -> Lazy<Tensor<P, T>> {
         placed(self.shape(), Arc::new(self.value.clone()))
@@ -471,7 +474,9 @@ impl<P: DeviceFormat, T: DeviceElement> DeviceTensor<P, T> {
     ///
     /// # Errors
     ///
-    /// `Engine`: the device was lost; `OutOfMemory`; the errors of `from_parts`, if the device returned other entries.
+    /// - `Engine`: the device was lost;
+    /// - `OutOfMemory`: the allocation of the copy fails;
+    /// - the errors of [`CooPattern::new`] or [`CsrPattern::new`]: the device returned an invalid pattern.
     pub fn download(&self) -> Result<Tensor<P, T>> {
         let value: Arc<dyn Any + Send + Sync> = self.value.fetch()?;
         let tensor = value.downcast::<Tensor<P, T>>().map_err(|_| failed("the value has another type"))?;

@@ -19,20 +19,20 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Compute reductions of Parquet files for clients of `lacuna_datafusion::Cluster`.
 ///
-/// On an address beyond this machine the worker requires a token and TLS. The token is read from a file or from the
-/// variable LACUNA_WORKER_TOKEN. All workers and their clients have the same token.
+/// If the address is reachable from other machines, the worker requires a token and TLS. The token is read from a file
+/// or from the variable LACUNA_WORKER_TOKEN. All workers and their clients have the same token.
 #[derive(Parser)]
 #[command(name = "lacuna-worker", version, args_override_self = true)]
 struct Options {
-    /// Address to listen on; for port 0 the system chooses, and the first line of output has the port.
+    /// Address to listen on. With port 0, the first line of output shows the port that the system chooses.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8080")]
     listen: SocketAddr,
 
-    /// Folder below which files may be read; may be given several times.
+    /// Folder below which the worker reads files. Repeat the option for several folders.
     #[arg(long, value_name = "FOLDER", required = true)]
     root: Vec<PathBuf>,
 
-    /// MiB that groups may take before they are written to temporary files.
+    /// Number of MiB above which groups are written to temporary files.
     #[arg(long, value_name = "MIB", default_value_t = 1024)]
     memory: u64,
 
