@@ -341,6 +341,17 @@ fn coo_of<P: Pattern, T: Element>(x: &Tensor<P, T>) -> CooTensor<T, u64> {
     CooTensor::new(x.shape().clone(), coords, x.values().to_vec(), x.fill()).unwrap().with_index().unwrap()
 }
 
+/// Numbers are no condition, also for the gradient.
+#[test]
+fn a_choice_wants_truth_values() {
+    let x = AnyTensor::from(CooTensor::new([2], vec![vec![0]], vec![2.0], 0.0).unwrap().with_index::<u64>().unwrap());
+    let refused = [x.where_(&x, &x).map(drop), x.where_backward(&x, &x, &x).map(drop)];
+    for error in refused.map(Result::unwrap_err) {
+        assert!(matches!(error, Error::NoOperation { .. }), "{error}");
+        assert!(error.to_string().contains("the condition must be bool"), "{error}");
+    }
+}
+
 #[test]
 fn what_moves_elements_keeps_format_and_type() {
     check_moves(&tensor::<bool>());

@@ -6,7 +6,7 @@ use ndarray::{ArrayD, Axis, SliceInfoElem};
 
 use super::routes::{in_type, on_upstream};
 use super::view::{OperandResult, in_format, on_operands};
-use super::widen::{widened, widened_tensor, zeros, zeros_of};
+use super::widen::{condition, widened, widened_tensor, zeros, zeros_of};
 use super::zip::{brought, brought_operand, check_types, common_format};
 use super::{AnyArray, AnyOperand, AnyTensor, AnyValue, Erased};
 use crate::base::alloc;
@@ -16,7 +16,7 @@ use crate::base::index::Position;
 use crate::base::shape::Shape;
 use crate::convert::{check_ndarray_shape, dense_array};
 use crate::dispatch;
-use crate::element::{DType, Element};
+use crate::element::Element;
 use crate::ops::op;
 use crate::ops::{self, ErasedOperand, ErasedResult, PointwiseTake, Select, Take, linked, moved};
 use crate::pattern::Format;
@@ -415,11 +415,9 @@ on_operands! {
     ) -> Result<AnyTensor> {
         let (yes, no) = (yes.into().whole(), no.into().whole());
         check_types(op::where_.name, &[yes, no])?;
-        if self.dtype() != DType::Bool {
-            return Err(super::widen::not_for(op::where_.name, self, "the condition must be bool"));
-        }
+        let condition = condition(op::where_.name, self)?;
         let format = common_format(&[self, yes, no]);
-        let condition = brought_operand(widened::<bool>(self.whole())?, format)?;
+        let condition = brought_operand(condition, format)?;
         let bytes = [self, yes, no].iter().fold(0usize, |bytes, one| bytes.saturating_add(one.held_bytes()));
         in_type!([Any] yes.dtype(), T => {
             let (one, other) = (brought_operand(widened::<T>(yes)?, format)?, brought_operand(widened(no)?, format)?);

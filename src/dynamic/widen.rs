@@ -63,6 +63,14 @@ impl RunType for Complex<f64> {
     }
 }
 
+/// Returns the condition of a choice. Rejects operands of other types than `bool`.
+pub(super) fn condition<'a>(operation: &'static str, x: AnyOperand<'a>) -> Result<ErasedOperand<'a, bool>> {
+    match x.dtype() {
+        DType::Bool => widened(x.whole()),
+        _ => Err(not_for(operation, x, "the condition must be bool")),
+    }
+}
+
 /// Returns the operand in a type in which all its values fit. If the operand already has this type, it is not copied.
 pub(super) fn widened<'a, U: Element>(x: impl Into<AnyOperand<'a>>) -> Result<ErasedOperand<'a, U>> {
     let array = match x.into() {

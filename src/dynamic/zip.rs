@@ -8,7 +8,7 @@
 use super::map::{in_type_of, wide};
 use super::routes::{in_type, on_upstream};
 use super::view::{AnyStored, OperandResult, on_operands};
-use super::widen::{OverflowRule, RunType, bounds, is_integer, not_floats, not_for, widened, zeros};
+use super::widen::{OverflowRule, RunType, bounds, condition, is_integer, not_floats, not_for, widened, zeros};
 use super::{AnyOperand, AnyTensor, AnyValue, Erased};
 use crate::base::axes::{Axes, normalize_axis};
 use crate::base::error::{Error, Result};
@@ -337,6 +337,7 @@ on_operands! {
     /// # Errors
     ///
     /// - the errors of [`where_backward`](crate::grad::where_());
+    /// - `NoOperation`: the elements of the condition are not `bool`;
     /// - `NotRepresentable`: the elements of the upstream gradient are not floats.
     pub fn where_backward<'r>(
         &self,
@@ -345,7 +346,7 @@ on_operands! {
         upstream: impl Into<AnyOperand<'r>>,
     ) -> Result<(AnyTensor, AnyTensor)> {
         let (yes, no) = (yes.into().whole(), no.into().whole());
-        let condition = widened::<bool>(self.whole())?;
+        let condition = condition(op::where_backward.name, self)?;
         let (of_yes, of_no) = (zeros(yes)?, zeros(no)?);
         on_upstream!([OwnFloat] upstream, g => {
             let (dyes, dno) = ops::where_backward(&condition, &of_yes, &of_no, g)?;
