@@ -1,8 +1,12 @@
 //! Conversions to and from dense arrays: `ndarray` arrays and views of any rank and layout.
 
-use ndarray::{ArrayBase, ArrayD, ArrayView, Axis, Data, Dimension, IxDyn, RawData, Slice};
+use std::borrow::Cow;
 
-use crate::base::alloc;
+use ndarray::{
+    ArrayBase, ArrayD, ArrayView, ArrayViewD, ArrayViewMut, Axis, Data, Dimension, Ix1, Ix2, Ix3, IxDyn, RawData, Slice,
+};
+
+use crate::base::alloc::{self, Allocated};
 use crate::base::error::Result;
 use crate::base::index::{Index, Width, check_axes};
 use crate::base::limit::{default_limit, filled, guard};
@@ -86,6 +90,48 @@ pub(crate) fn check_result<T>(shape: &Shape, input_bytes: usize) -> Result<()> {
 /// Returns the array of row-major `items`, one per position of `shape`, which has passed [`check_ndarray_shape`].
 pub(crate) fn dense_array<T>(shape: &Shape, items: Vec<T>) -> ArrayD<T> {
     ArrayD::from_shape_vec(IxDyn(shape), items).expect("the number of items is the number of positions")
+}
+
+/// Returns the elements of an array in row-major order. An array in another layout is copied.
+pub(crate) fn elements_of<T: Copy, D: Dimension>(x: &ArrayBase<impl Data<Elem = T>, D>) -> Allocated<Cow<'_, [T]>> {
+    x.as_slice().map_or_else(|| copied(&x.view()).map(Cow::Owned), |elements| Ok(Cow::Borrowed(elements)))
+}
+
+/// Copies the elements of an array in row-major order.
+///
+/// Axes that are one run in memory are merged. Up to rank 3, the rows are then copied with a rank that the compiler
+/// knows: an iterator over elements of any rank takes some 25 ns per element.
+pub(crate) fn copied<T: Copy, D: Dimension>(x: &ArrayView<'_, T, D>) -> Allocated<Vec<T>> {
+    let Some(&first) = x.first() else { return Ok(Vec::new()) };
+    let mut elements = alloc::copies(first, x.len())?;
+    let x = merged(x.view().into_dyn());
+    match x.ndim() {
+        0 | 1 => copy_as::<Ix1, T>(x, &mut elements),
+        2 => copy_as::<Ix2, T>(x, &mut elements),
+        3 => copy_as::<Ix3, T>(x, &mut elements),
+        _ => copy_as::<IxDyn, T>(x, &mut elements),
+    }
+    Ok(elements)
+}
+
+/// Merges the axes of an array that are one run in memory, without a change of the row-major order.
+fn merged<T>(mut x: ArrayViewD<'_, T>) -> ArrayViewD<'_, T> {
+    for axis in (0..x.ndim()).rev() {
+        let is_gone = x.ndim() > 1
+            && (x.len_of(Axis(axis)) == 1 || axis + 1 < x.ndim() && x.merge_axes(Axis(axis), Axis(axis + 1)));
+        if is_gone {
+            x.index_axis_inplace(Axis(axis), 0);
+        }
+    }
+    x
+}
+
+/// Copies the elements of an array of rank `D`.
+fn copy_as<D: Dimension, T: Copy>(x: ArrayViewD<'_, T>, elements: &mut [T]) {
+    let x = if x.ndim() == 0 { x.insert_axis(Axis(0)) } else { x };
+    let x = x.into_dimensionality::<D>().expect("an array of this rank");
+    let mut target = ArrayViewMut::from_shape(x.raw_dim(), elements).expect("one element for each position");
+    target.assign(&x);
 }
 
 /// Returns the number of bytes that an array occupies in memory. The repeated elements of a broadcast array count once.
@@ -341,5 +387,28 @@ mod tests {
         assert_eq!(count_stored(&array, 0, each - 1).unwrap(), 1000);
         assert!(count_stored(&array, 0, each).is_err());
         assert_eq!(count_stored(&array.broadcast((1000, 4, 250)).unwrap(), 1, each).unwrap(), 0);
+    }
+    #[test]
+    fn arrays_of_any_layout_are_copied_in_row_major_order() {
+        let shape = [2usize, 3, 1, 4, 2, 3];
+        for rank in 0..=shape.len() {
+            let count = shape[..rank].iter().product::<usize>() as u32;
+            let array = ArrayD::from_shape_vec(IxDyn(&shape[..rank]), (0..count).collect()).unwrap();
+            let check =
+                |x: ArrayViewD<'_, u32>| assert_eq!(copied(&x), Ok(x.iter().copied().collect()), "{:?}", x.dim());
+            check(array.view());
+            check(array.t());
+            check(array.broadcast([&[5], &shape[..rank]].concat()).unwrap());
+            for axis in (0..rank).map(Axis) {
+                let mut moved = array.view();
+                moved.invert_axis(axis);
+                check(moved.view());
+                moved.swap_axes(axis.index(), 0);
+                check(moved.view());
+                check(moved.slice_axis(Axis(0), Slice::new(0, None, 2)));
+                check(moved.slice_axis(Axis(0), Slice::from(..0)));
+                check(array.slice_axis(axis, Slice::from(1..)));
+            }
+        }
     }
 }

@@ -6,7 +6,9 @@ mod coo_csr;
 mod dense;
 mod foreign;
 mod layout;
-pub(crate) use dense::{check_ndarray_shape, check_result, dense_array, dense_bytes, once_on_each};
+pub(crate) use dense::{
+    check_ndarray_shape, check_result, copied, dense_array, dense_bytes, elements_of, once_on_each,
+};
 pub(crate) use layout::permutation;
 
 #[cfg(feature = "serde")]

@@ -14,7 +14,7 @@ use crate::base::axes::{Axes, normalize_axis};
 use crate::base::error::{Error, Result};
 use crate::base::index::Position;
 use crate::base::shape::Shape;
-use crate::convert::{check_ndarray_shape, dense_array};
+use crate::convert::{check_ndarray_shape, copied, dense_array};
 use crate::dispatch;
 use crate::element::Element;
 use crate::ops::op;
@@ -599,7 +599,7 @@ fn reshaped_array(x: AnyOperand<'_>, shape: &Shape) -> Result<AnyValue> {
         return Err(Error::ReshapeSize { from, to: shape.clone() });
     }
     in_type!([Any] x.dtype(), T => {
-        let elements: Vec<T> = alloc::collect(widened::<T>(x)?.dense()?.iter().copied())?;
+        let elements = copied(&widened::<T>(x)?.dense()?.view())?;
         x.found(Ok(dense_array(shape, elements)))
     })
 }

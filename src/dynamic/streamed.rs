@@ -6,9 +6,10 @@ use std::sync::{Mutex, PoisonError};
 
 use super::routes::{Widen, by, in_type};
 use super::{AnyArray, AnyOperand, AnyValue};
-use crate::base::alloc::{self, Allocated};
+use crate::base::alloc::Allocated;
 use crate::base::axes::Axes;
 use crate::base::error::{Error, Result};
+use crate::convert::elements_of;
 use crate::element::Element;
 use crate::kernels::stream::{FeedOutputs, ValueSource};
 use crate::ops::{self, ErasedOperand, Nanmedian, Norm, OpSpec, Quantile, SparseOperand, ValueStream, Var, op};
@@ -77,10 +78,7 @@ struct StreamValues<'a, T: Clone> {
 fn values_of<'a, T: Element>(part: &'a ErasedOperand<'_, T>) -> Allocated<Cow<'a, [T]>> {
     match part {
         ErasedOperand::Sparse(part) => Ok(part.sparse().values().into()),
-        ErasedOperand::Array(part) => match part.array.as_slice() {
-            Some(elements) => Ok(elements.into()),
-            None => Ok(alloc::collect(part.array.iter().copied())?.into()),
-        },
+        ErasedOperand::Array(part) => elements_of(&part.array),
     }
 }
 

@@ -87,10 +87,14 @@ impl Scaled {
 
     /// Returns the number in a float type, correctly rounded; a zero keeps its sign.
     pub(super) fn value(self, kind: FloatFormat) -> f64 {
-        let Scaled { significand, exponent } = self.normal();
-        if significand == 0.0 || !significand.is_finite() {
-            return significand;
+        if self.significand == 0.0 || !self.significand.is_finite() {
+            return self.significand;
         }
+        // A significand without an exponent is the number itself.
+        if let (0, Some(nearest)) = (self.exponent, kind.round(self.significand, true)) {
+            return nearest;
+        }
+        let Scaled { significand, exponent } = self.normal();
         let integer = significand.abs() * 2f64.powi(52);
         kind.nearest(integer as u128, (exponent.clamp(-100_000, 100_000) - 52) as i32).copysign(significand)
     }

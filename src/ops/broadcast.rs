@@ -7,7 +7,7 @@ use crate::base::axes::Axes;
 use crate::base::error::Result;
 use crate::base::limit::default_limit;
 use crate::base::shape::Shape;
-use crate::convert::dense_array;
+use crate::convert::{copied, dense_array};
 use crate::element::{Element, Float};
 use crate::ops::operand::{DenseOperand, ErasedOperand, ErasedResult, SparseOperand, repeated_axes};
 use crate::ops::reduce::sparse::at_entries_of;
@@ -88,7 +88,7 @@ pub(super) fn gradient_of<T: Element, G: Float>(
         return Ok(array.into());
     }
     let sums = sum(&array, repeated_axes(x.shape(), shape))?;
-    Ok(dense_array(&x.shape().into(), alloc::collect(sums.iter().copied())?).into())
+    Ok(dense_array(&x.shape().into(), copied(&sums.view())?).into())
 }
 
 fn sparse_gradient_of<T: Element, G: Float>(x: SparseRef<'_, T>, elements: Vec<G>, shape: &Shape) -> Result<Erased<G>> {

@@ -50,7 +50,7 @@ use crate::base::error::{Error, Result};
 use crate::base::limit::{default_limit, guard};
 use crate::base::recycle;
 use crate::base::shape::Shape;
-use crate::convert::{check_result, dense_bytes};
+use crate::convert::{check_result, dense_bytes, elements_of};
 use crate::element::{Element, Float};
 use crate::kernels::map::{Each, Function, Map, Overflow, multiply_by_slopes};
 use crate::ops::OpSpec;
@@ -225,10 +225,7 @@ fn dense_slopes<T: Float, D: Dimension, G: Float>(
     check_upstream(upstream, &shape)?;
     check_result::<G>(&shape, dense_bytes(&x))?;
     let mut gradients = if x.is_empty() { Vec::new() } else { alloc::owned(all_elements(upstream)?)? };
-    match x.as_slice() {
-        Some(values) => multiply_by_slopes(values, &mut gradients, slope),
-        None => multiply_by_slopes(&alloc::collect(x.iter().copied())?, &mut gradients, slope),
-    }
+    multiply_by_slopes(&elements_of(&x)?, &mut gradients, slope);
     Ok(Array::from_shape_vec(x.raw_dim(), gradients).expect("one gradient for each position"))
 }
 

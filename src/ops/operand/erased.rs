@@ -11,7 +11,7 @@ use crate::base::index::Width;
 use crate::base::limit::default_limit;
 use crate::base::shape::Shape;
 use crate::base::threads;
-use crate::convert::{dense_array, dense_bytes};
+use crate::convert::{copied, dense_array, dense_bytes};
 use crate::element::Element;
 use crate::kernels::lookup::{Lookup, merge};
 use crate::kernels::output_bitmap::CellMap;
@@ -105,7 +105,7 @@ impl<T: Element> DenseOperand<'_, T> {
         let shape = Shape::from(self.array.shape());
         let limit = default_limit(dense_bytes(&self.array));
         let pattern = AnyPattern::every_position(&shape, Width::of_lengths(&shape))?.in_format(format, limit)?;
-        Ok(Tensor::from_valid(pattern, alloc::collect(self.array.iter().copied())?, fill))
+        Ok(Tensor::from_valid(pattern, copied(&self.array.view())?, fill))
     }
 }
 
@@ -276,7 +276,7 @@ impl<'a, T: Element> ErasedOperand<'a, T> {
             ErasedOperand::Sparse(x) => Ok(Cow::Borrowed(x.sparse().values())),
             ErasedOperand::Array(DenseOperand { array, .. }) => match array.as_slice_memory_order() {
                 Some(elements) => Ok(Cow::Borrowed(elements)),
-                None => alloc::collect(array.iter().copied()).map(Cow::Owned),
+                None => copied(&array.view()).map(Cow::Owned),
             },
         }
     }
@@ -301,7 +301,7 @@ impl<'a, T: Element> ErasedOperand<'a, T> {
         };
         Ok(match x.as_slice() {
             Some(elements) => Some(Lookup::Whole(Cow::Borrowed(elements))),
-            None if x.len() <= entries => Some(Lookup::Whole(Cow::Owned(alloc::collect(x.iter().copied())?))),
+            None if x.len() <= entries => Some(Lookup::Whole(Cow::Owned(copied(&x.view())?))),
             None => None,
         })
     }

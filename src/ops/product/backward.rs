@@ -8,6 +8,7 @@ use super::factor::{Elements, Factor, SparseFactor};
 use crate::base::alloc;
 use crate::base::error::Result;
 use crate::base::limit::{default_limit, guard};
+use crate::convert::copied;
 use crate::element::{Element, Float};
 use crate::kernels::matrix::MatrixEntries;
 use crate::kernels::product_backward::{MatrixBatch, ProductBatch, UpstreamBatch, of_left, of_right};
@@ -232,7 +233,7 @@ impl<'a, T: Element> Factor<'a, T> {
                 let view = ArrayViewD::from_shape(IxDyn(&held), &elements).expect("one element per position");
                 let view = view.broadcast(IxDyn(&lengths)).expect("the elements are repeated");
                 guard::<T>("the elements in order", view.len() as u128, default_limit(bytes), "multiply in chunks")?;
-                let all: Vec<T> = alloc::collect(view.iter().copied())?;
+                let all = copied(&view)?;
                 Ok(Factor::Array(Elements { held: lengths.clone(), lengths, elements: Cow::Owned(all), bytes }))
             }
             same => Ok(same),

@@ -9,7 +9,7 @@ use crate::base::error::{Error, Result};
 use crate::base::index::Width;
 use crate::base::limit::{default_limit, guard};
 use crate::base::shape::{Shape, saturating_product};
-use crate::convert::{dense_array, dense_bytes, once_on_each};
+use crate::convert::{copied, dense_array, dense_bytes, once_on_each};
 use crate::element::Element;
 use crate::kernels::zip::all_finite;
 use crate::ops::operand::{ErasedOperand, ErasedResult};
@@ -71,7 +71,7 @@ impl<'a, T: Element> Factor<'a, T> {
             None => {
                 let limit = default_limit(bytes);
                 guard::<T>("the elements in order", view.len() as u128, limit, "multiply in chunks")?;
-                Cow::Owned(alloc::collect(view.iter().copied())?)
+                Cow::Owned(copied(&view)?)
             }
         };
         Ok(Factor::Array(Elements { lengths, held: view.shape().to_vec(), elements, bytes }))

@@ -4,9 +4,10 @@ use std::borrow::Cow;
 
 use ndarray::ArrayViewD;
 
-use crate::base::alloc::{self, Allocated};
+use crate::base::alloc::Allocated;
 use crate::base::error::{Error, Result};
 use crate::base::shape::Shape;
+use crate::convert::copied;
 use crate::element::Element;
 use crate::kernels::dots::{DenseRows, NoDot};
 use crate::pattern::AnyPattern;
@@ -88,7 +89,7 @@ pub(super) fn own_axes(
 pub(super) fn in_order<'a, T: Element>(array: &ArrayViewD<'a, T>) -> Allocated<Cow<'a, [T]>> {
     match array.to_slice() {
         Some(items) => Ok(Cow::Borrowed(items)),
-        None => alloc::collect(array.iter().copied()).map(Cow::Owned),
+        None => copied(array).map(Cow::Owned),
     }
 }
 

@@ -13,7 +13,7 @@ use crate::base::error::{Error, Result};
 use crate::base::index::Index;
 use crate::base::limit::default_limit;
 use crate::base::shape::{Shape, saturating_product, unravel};
-use crate::convert::{check_result, dense_array};
+use crate::convert::{check_result, copied, dense_array};
 use crate::element::{DType, Element, Float, Number, Ring};
 use crate::kernels::zip::all_finite;
 use crate::ops::op;
@@ -67,7 +67,7 @@ fn in_order<T: Element>(x: ArrayD<T>) -> Result<ArrayD<T>> {
         return Ok(x);
     }
     let shape = Shape::from(x.shape());
-    Ok(dense_array(&shape, alloc::collect(x.iter().copied())?))
+    Ok(dense_array(&shape, copied(&x.view())?))
 }
 
 impl<T: Ring> Whole<T> {

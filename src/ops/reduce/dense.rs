@@ -15,7 +15,7 @@ use crate::base::axes::Axes;
 use crate::base::error::Result;
 use crate::base::shape::Shape;
 use crate::base::threads;
-use crate::convert::{check_result, dense_array, dense_bytes, once_on_each};
+use crate::convert::{check_result, copied, dense_array, dense_bytes, once_on_each};
 use crate::element::Element;
 use crate::kernels::fold::{Fold, fold_runs, fold_until_settled};
 use crate::kernels::group::Unstored;
@@ -258,13 +258,13 @@ pub(crate) fn group_gradient<T: Element, G: Element, A: GroupGradient<T, G>>(
     }
     let lanes_last = [reduction.kept(), reduction.reduced()].concat();
     let lanes = x.view().permuted_axes(&lanes_last[..]);
-    let values = alloc::collect(lanes.iter().copied())?;
+    let values = copied(&lanes)?;
     let received = lane_gradients(op, &values, &all_elements(upstream)?, reduction.extent() as usize)
         .map_err(|failure| error_at(op.name(), failure, &reduction, reduction.kept_lengths()))?;
     let mut places = vec![0; lanes_last.len()];
     lanes_last.iter().enumerate().for_each(|(place, &axis)| places[axis] = place);
     let received = dense_array(&lanes.shape().into(), received).permuted_axes(places);
-    Ok(dense_array(&shape, alloc::collect(received.iter().copied())?))
+    Ok(dense_array(&shape, copied(&received.view())?))
 }
 
 /// Computes the gradients that the elements of consecutive lanes of one length receive.

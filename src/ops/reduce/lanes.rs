@@ -12,7 +12,7 @@ use crate::base::labels::Grouping;
 use crate::base::limit::{default_limit, guard};
 use crate::base::shape::{Shape, step, unravel};
 use crate::base::threads;
-use crate::convert::{check_result, dense_array, dense_bytes};
+use crate::convert::{check_result, copied, dense_array, dense_bytes};
 use crate::element::Element;
 use crate::kernels::op::{FailedGroup, GroupError, Outcome, Outcomes};
 use crate::plan::reduction::Reduction;
@@ -36,7 +36,7 @@ pub(super) fn repeat_cells<U: Copy>(cells: Vec<U>, lengths: Vec<usize>, reductio
     }
     let cells = dense_array(&lengths.into(), cells);
     let repeated = cells.broadcast(reduction.kept_lengths()).expect("only axes of length 1 have grown");
-    Ok(dense_array(&shape, alloc::collect(repeated.iter().copied())?))
+    Ok(dense_array(&shape, copied(&repeated)?))
 }
 
 /// Constructs the working memory of a thread.
@@ -133,7 +133,7 @@ fn in_axis_order<U: Copy>(items: Vec<U>, kept: &[usize], lengths: &[usize]) -> A
         return Ok(items);
     }
     let array = dense_array(&Shape::from(lengths), items);
-    alloc::collect(array.permuted_axes(places_of(kept)).iter().copied())
+    copied(&array.permuted_axes(places_of(kept)).view())
 }
 
 /// The output elements of a reduction by labels, and the location of their groups in an array with its lanes last.
@@ -192,7 +192,7 @@ fn in_order_of<'a, T: Element>(view: &'a ArrayViewD<'_, T>, axes: Vec<usize>) ->
     let elements = view.view().permuted_axes(axes);
     Ok(match elements.to_slice() {
         Some(elements) => Cow::Borrowed(elements),
-        None => Cow::Owned(alloc::collect(elements.iter().copied())?),
+        None => Cow::Owned(copied(&elements)?),
     })
 }
 

@@ -15,7 +15,7 @@ use crate::base::index::{Index, Position, Width};
 use crate::base::limit::{default_limit, guard};
 use crate::base::shape::{Shape, saturating_product};
 use crate::base::threads;
-use crate::convert::{check_result, dense_array, dense_bytes};
+use crate::convert::{check_result, copied, dense_array, dense_bytes};
 use crate::element::{Element, Real, without_sign};
 use crate::kernels::extreme::missing;
 use crate::kernels::gather::Plain;
@@ -269,7 +269,7 @@ pub(super) fn lanes<'a, T: Element>(x: &'a ArrayViewD<'_, T>, axis: usize) -> Re
     let lanes = x.view().permuted_axes(order);
     Ok(match lanes.to_slice() {
         Some(elements) => Cow::Borrowed(elements),
-        None => Cow::Owned(alloc::collect(lanes.iter().copied())?),
+        None => Cow::Owned(copied(&lanes)?),
     })
 }
 
@@ -279,7 +279,7 @@ pub(super) fn from_lanes<U: Copy>(items: Vec<U>, shape: &Shape, axis: usize) -> 
     let lengths: Shape = (0..rank).filter(|&other| other != axis).chain([axis]).map(|axis| shape[axis]).collect();
     let order: Vec<usize> = (0..axis).chain([rank - 1]).chain(axis..rank - 1).collect();
     let array = dense_array(&lengths, items).permuted_axes(order);
-    Ok(if array.is_standard_layout() { array } else { dense_array(shape, alloc::collect(array.iter().copied())?) })
+    Ok(if array.is_standard_layout() { array } else { dense_array(shape, copied(&array.view())?) })
 }
 
 /// Calls `visit` for each lane, with its index and the elements at its ranks.

@@ -6,12 +6,12 @@ use ndarray::{ArrayD, ArrayViewD, ArrayViewMutD};
 
 use super::Select;
 use super::request::Request;
-use crate::base::alloc::{self, Allocated};
+use crate::base::alloc::Allocated;
 use crate::base::error::Result;
 use crate::base::index::Position;
 use crate::base::shape::{Shape, unravel};
 use crate::base::threads;
-use crate::convert::{check_result, dense_array, dense_bytes};
+use crate::convert::{check_result, copied, dense_array, dense_bytes};
 use crate::element::Element;
 use crate::kernels::take::AxisSlices;
 use crate::kernels::take_dense::{take_into, take_items};
@@ -38,7 +38,7 @@ pub(super) fn take_dense<T: Element, J: Position>(x: ArrayViewD<'_, T>, request:
 pub(super) fn gather<T: Element>(x: &ArrayViewD<'_, T>, slices: &AxisSlices) -> Allocated<Vec<T>> {
     match x.as_slice() {
         Some(items) => slices.gather(items),
-        None if x.len() <= slices.len() => slices.gather(&alloc::collect(x.iter().copied())?),
+        None if x.len() <= slices.len() => slices.gather(&copied(x)?),
         None => gather_scattered(x, slices),
     }
 }

@@ -10,7 +10,7 @@ use crate::base::error::Result;
 use crate::base::index::Position;
 use crate::base::limit::{default_limit, guard};
 use crate::base::shape::Shape;
-use crate::convert::dense_bytes;
+use crate::convert::{copied, dense_bytes};
 use crate::kernels::gather::marked;
 use crate::kernels::take::TakeMode;
 
@@ -150,7 +150,7 @@ impl<'a, J: Position> Take<'a, J> {
             guard::<u8>(what, bytes as u128, default_limit(owned), "take fewer positions at a time")?;
         }
         Ok(Cow::Owned(match &self.items {
-            Items::Array(array) => alloc::collect(array.iter().copied())?,
+            Items::Array(array) => copied(&array.view())?,
             Items::Range(start, count) => alloc::collect((0..*count).map(|at| start.plus(at)))?,
             Items::Mask(mask, start) => alloc::collect(of_mask(mask)?.into_iter().map(|at| start.plus(at)))?,
         }))

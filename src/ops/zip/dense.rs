@@ -1,14 +1,11 @@
 //! The driver of zips of two arrays, of any layout.
 
-use std::borrow::Cow;
-
 use ndarray::{ArrayD, ArrayViewD, IxDyn, ShapeBuilder};
 
 use super::{broadcast_shape, rejection};
-use crate::base::alloc;
 use crate::base::error::Result;
 use crate::base::shape::{Shape, unravel};
-use crate::convert::{check_result, dense_bytes};
+use crate::convert::{check_result, dense_bytes, elements_of};
 use crate::element::Element;
 use crate::kernels::zip::{FailedElement, Zip, ZipOperand, zip_sides};
 
@@ -46,10 +43,7 @@ fn side<'a, T: Element>(x: &'a ArrayViewD<'_, T>) -> Result<ZipOperand<'a, T>> {
     if let (true, Some(&one)) = (is_one(x), x.first()) {
         return Ok(ZipOperand::One(one));
     }
-    Ok(match x.as_slice() {
-        Some(values) => ZipOperand::Values(Cow::Borrowed(values)),
-        None => ZipOperand::Values(Cow::Owned(alloc::collect(x.iter().copied())?)),
-    })
+    Ok(ZipOperand::Values(elements_of(x)?))
 }
 
 /// Returns the coordinates of the element at the flat index `at`.

@@ -7,10 +7,10 @@ use ndarray::{ArrayBase, ArrayView, ArrayView1, Axis, Data, Dimension};
 use super::dense;
 use super::descriptors::{Mul, MulNonzero};
 use super::sparse::of_array;
-use crate::base::alloc;
 use crate::base::axes::normalize_axis;
 use crate::base::error::{Error, Result};
 use crate::base::index::Position;
+use crate::convert::elements_of;
 use crate::element::Element;
 use crate::kernels::zip::Zip;
 use crate::ops::operand::Operand;
@@ -43,8 +43,8 @@ factors! {
     [T: Element] &[T], |factors| &[factors.len()] => Cow::Borrowed(factors);
     [T: Element, const N: usize] &[T; N], |factors| &[factors.len()] => Cow::Borrowed(&factors[..]);
     [T: Element] &Vec<T>, |factors| &[factors.len()] => Cow::Borrowed(&factors[..]);
-    [T: Element, S: Data<Elem = T>, D: Dimension] &ArrayBase<S, D>, |factors| factors.shape() => in_order(factors)?;
-    [T: Element, D: Dimension] ArrayView<'_, T, D>, |factors| factors.shape() => in_order(factors)?;
+    [T: Element, S: Data<Elem = T>, D: Dimension] &ArrayBase<S, D>, |factors| factors.shape() => elements_of(factors)?;
+    [T: Element, D: Dimension] ArrayView<'_, T, D>, |factors| factors.shape() => elements_of(factors)?;
     [T: Element, P: Pattern] &Tensor<P, T>, |factors| factors.shape() => Cow::Owned(factors.to_vec(&[])?);
 }
 
@@ -55,13 +55,6 @@ fn check(expected: usize, shape: &[usize]) -> Result<()> {
         [found] => Err(Error::LengthMismatch { what: "the factors", expected, found }),
         _ => Err(Error::RankMismatch { what: "the factors", expected: 1, found: shape.len() }),
     }
-}
-
-fn in_order<T: Element, D: Dimension>(array: &ArrayBase<impl Data<Elem = T>, D>) -> Result<Cow<'_, [T]>> {
-    Ok(match array.as_slice() {
-        Some(numbers) => Cow::Borrowed(numbers),
-        None => Cow::Owned(alloc::collect(array.iter().copied())?),
-    })
 }
 
 /// Returns the product with one number per position of an axis.

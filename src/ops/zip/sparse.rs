@@ -10,7 +10,7 @@ use crate::base::alloc;
 use crate::base::error::{Error, Result};
 use crate::base::index::check_axes;
 use crate::base::shape::{Shape, unravel};
-use crate::convert::once_on_each;
+use crate::convert::{elements_of, once_on_each};
 use crate::element::Element;
 use crate::kernels::op::Outcome;
 use crate::kernels::steps::{BLOCK, Filled, Keep, LEFT, MergeSteps, RIGHT};
@@ -237,11 +237,7 @@ struct BroadcastGrid<'a> {
 impl<'a, T: Element> BroadcastCells<'a, T> {
     /// Returns the cells of an array that can be broadcast to the shape of the pattern.
     fn new(array: &'a ArrayViewD<'_, T>, pattern: &'a AnyPattern) -> Result<Self> {
-        let elements = match array.as_slice() {
-            Some(elements) => Cow::Borrowed(elements),
-            None => Cow::Owned(alloc::collect(array.iter().copied())?),
-        };
-        Ok(BroadcastCells { elements, grid: BroadcastGrid::new(array.shape(), pattern) })
+        Ok(BroadcastCells { elements: elements_of(array)?, grid: BroadcastGrid::new(array.shape(), pattern) })
     }
 
     /// Returns the value of all unstored positions; `of` computes it from the element of their cell. Returns `None` if
