@@ -66,7 +66,7 @@
 //! | order | [`sort()`], [`argsort`], [`topk()`], [`unique()`] | |
 //! | along an axis | [`cumsum`], [`cumprod`], [`diff()`] | |
 //! | elementwise functions | [`isnan`], [`exp`], [`powf`], [`isin()`] | [`Isin`] |
-//! | binary operations | [`add()`], [`less`], [`pow()`], [`where_`], [`zip_with`], [`allclose()`] | [`Partner`], [`Choice`], [`Factors`], [`Tolerance`] |
+//! | binary operations | [`add()`], [`less`], [`pow()`], [`where_`], [`zip_with`], [`is_close`] | [`Partner`], [`Choice`], [`Factors`], [`Tolerance`] |
 //! | products | [`matmul()`], [`einsum()`], [`kron`], [`mttkrp()`], [`softmax()`] | [`Matmul`], [`Semiring`], [`Einsum`] |
 //! | indexing | [`take()`], [`take_axis`], [`gather()`], [`take_along_axis()`], [`slice()`] | [`Take`] |
 //! | shapes | [`concat()`], [`stack`], [`flip()`], [`pad()`], [`transpose()`], [`tril()`] | |
@@ -161,7 +161,7 @@ pub use base::labels::GroupLabels;
 pub use base::shape::Shape;
 pub use convert::{PaddleCsr, TorchCsr};
 pub use element::{
-    Bits, ComplexElement, DType, Element, Float, Magnitude, Number, Numeric, Real, RealNumber, Remainder, Ring, Shift,
+    Bits, ComplexElement, DType, Element, Float, Inexact, Magnitude, Number, Numeric, Real, Remainder, Ring, Shift,
     Signed,
 };
 pub use ops::*;

@@ -565,6 +565,7 @@ mod operations {
             fail("group_by", &|| x.sum(Axes::by(1, &labels)).map(drop));
             fail("group_by, quantile", &|| x.quantile(0.3, Axes::by(1, &labels)).map(drop));
             fail("pow", &|| x.pow(x).map(drop));
+            fail("is_close", &|| x.is_close(x, lacuna::Tolerance::default()).map(drop));
             fail("allclose", &|| x.allclose(x, lacuna::Tolerance::default()).map(drop));
             fail("scale", &|| x.scale(1, &factors).map(drop));
             fail("scale by a tensor", &|| x.scale(0, &sums.sum(1)?).map(drop));

@@ -5,6 +5,7 @@
 
 use crate::support::ALL;
 use lacuna::ndarray::s;
+use lacuna::num_complex::Complex;
 use lacuna::{Axes, CooTensor, Duplicates, Matmul, Norm, Pattern, Take, Tensor, Triplets, grad};
 use std::sync::LazyLock;
 
@@ -207,6 +208,17 @@ fn functions() -> Vec<Bits> {
     ]
 }
 
+/// Functions of complex numbers, and of floats beside, which are the same bits on every machine.
+fn functions_of_complex_numbers() -> Vec<Bits> {
+    let x = triplets(90, ENTRIES / 8).coalesce(Duplicates::Sum).unwrap();
+    let z = x.map_values(|value| Complex::new(value, 1.0 - 0.5 * value)).unwrap();
+    let z = z.stored();
+    let of_complex = [z.exp(), z.ln(), z.sqrt(), z.square(), z.recip(), z.sign(), z.pow(Complex::new(0.3, -1.0))];
+    let parts = of_complex.map(|z| z.and_then(|z| Ok([bits(&z.real()?), bits(&z.imag()?)])).unwrap());
+    let of_floats = [z.angle(), x.stored().sinc(), x.nextafter(1.0), grad::sinc(&x, &x.stored().sign().unwrap())];
+    parts.into_iter().flatten().chain(of_floats.map(|y| bits(&y.unwrap()))).collect()
+}
+
 /// Sums, extremes and variances, each of which is the same bits on every machine.
 fn reductions() -> Vec<Bits> {
     let x = triplets(90, ENTRIES).coalesce(Duplicates::Sum).unwrap();
@@ -279,6 +291,7 @@ fn what_is_moved_is_the_same_at_any_number_of_threads() {
 fn every_machine_gives_the_same_functions_and_sums() {
     for (run, expected) in [
         (functions as fn() -> Vec<Bits>, 0x14b_3497_8a88_e572),
+        (functions_of_complex_numbers, 0x2bb7_da6e_4c43_487a),
         (reductions, 0x3501_b2a1_d155_4b2c),
         (more_reductions, 0x50bf_870b_cfc2_3ff6),
     ] {

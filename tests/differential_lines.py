@@ -247,6 +247,41 @@ def allclose(maker, name):
     return asked(text.replace("np.float64", ""), {"x": case, "y": other}, expected)
 
 
+@line("is_close")
+def is_close(maker, name):
+    case, a, b = maker.pair("f8")
+    rtol, atol, equal_nan = maker.rng.choice([0.0, 1e-5, 0.3]), maker.rng.choice([0.0, 1.0, 3.5]), maker.chance(0.5)
+    with np.errstate(all="ignore"):
+        expected = np.isclose(a, b, rtol, atol, equal_nan)
+    text = f"is_close(x, y, rtol={float(rtol)!r}, atol={float(atol)!r}, equal_nan={str(equal_nan).lower()})"
+    return asked(text, {"x": case, "y": case.pop("other")}, expected)
+
+
+@line("nextafter")
+def nextafter(maker, name):
+    case, a, b = maker.pair(str(maker.rng.choice(["f8", "f4"])))
+    return asked("nextafter(x, y)", {"x": case, "y": case.pop("other")}, np.nextafter(a, b))
+
+
+@line("sinc")
+def sinc(maker, name):
+    case, dense, *_ = maker.tensor("f4")
+    # numpy rounds the product with pi, so the comparison is in a wider type.
+    wide = dense.astype("f8")
+    with np.errstate(all="ignore"):
+        expected = np.where(wide == np.round(wide), (wide == 0).astype("f8"), np.sinc(wide))
+        expected = np.where(np.isfinite(wide), expected, np.nan)
+    return asked("sinc(x)", {"x": case}, expected.astype("f4"), ulps=4)
+
+
+@line("angle")
+def angle(maker, name):
+    case, dense, *_ = maker.tensor("f8")
+    with np.errstate(all="ignore"):
+        expected = np.angle((np.abs(dense) + 1) * (0.5 - 2j))
+    return asked('angle(cast(abs(x) + 1, "complex128") * (0.5 - 2j))', {"x": case}, expected, ulps=4)
+
+
 @line("rem", "rem_euclid", "less_equal", "greater", "bit_and", "bit_or", "bit_xor")
 def zips(maker, name):
     dtypes = ["i8", "u8", "u1", "b1"] if name.startswith("bit") else ["f8", "f4", "i8", "u8", "u1"]

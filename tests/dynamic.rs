@@ -297,6 +297,59 @@ fn functions_and_reductions_in_wider_types_are_those_of_their_own() {
     values_agree!(half::f16, |bits| half::f16::from_bits(bits as u16); abs exp square floor; sum mean max std; 2);
 }
 
+/// Functions and reductions of complex numbers are those of their type.
+macro_rules! complex_agree {
+    ($part:ty, $bits:expr; $($map:ident)*; $($fold:ident)*) => {{
+        let values: Vec<$part> = hostile($bits);
+        let numbers: Vec<Complex<$part>> = values.iter().zip(values.iter().skip(3)).map(|(&re, &im)| Complex::new(re, im)).collect();
+        for row in numbers.windows(2) {
+            let x = CooTensor::new([3], vec![vec![0, 1]], row.to_vec(), row[1]).unwrap().with_index::<u64>().unwrap();
+            let any = AnyTensor::from(x.clone());
+            $(
+                assert_eq!(told(any.$map()), told(x.$map()), "{} {row:?}", stringify!($map));
+                assert_eq!(told(any.stored().$map()), told(x.stored().$map()), "{} {row:?}", stringify!($map));
+            )*
+            $(assert_eq!(told(any.$fold(0)), told(x.$fold(0)), "{} {row:?}", stringify!($fold));)*
+            assert_eq!(told(any.powi(2)), told(x.powi(2)), "{row:?}");
+        }
+    }};
+}
+
+#[test]
+fn functions_of_complex_numbers_are_those_of_their_type() {
+    let plain = |value: f64| if value.is_nan() { f64::NAN } else { value };
+    complex_agree!(f32, |bits| plain(f32::from_bits(bits as u32).into()) as f32;
+        exp ln sqrt square recip sign abs neg conj angle; nansum nanmean nanprod);
+    complex_agree!(f64, |bits| plain(f64::from_bits(bits << 32 | bits >> 7));
+        exp ln sqrt square recip sign angle; nansum nanmean nanprod);
+}
+
+#[test]
+fn each_element_is_close_as_in_the_typed_form() {
+    fn checked<T: lacuna::Magnitude>(values: [T; 3], number: T)
+    where
+        CooTensor<T, u64>: Into<AnyTensor>,
+    {
+        let of = |values: Vec<T>, fill| {
+            CooTensor::new([4], vec![vec![0, 2, 3]], values, fill).unwrap().with_index::<u64>().unwrap()
+        };
+        let (x, y) = (of(values.to_vec(), values[0]), of(values.iter().rev().copied().collect(), values[1]));
+        let (any, other): (AnyTensor, AnyTensor) = (x.clone().into(), y.clone().into());
+        for tolerance in [lacuna::Tolerance::within(0.5, 0.25), lacuna::Tolerance::within(0.0, 1.0).equal_nan()] {
+            assert_same(any.is_close(&other, tolerance), x.is_close(&y, tolerance));
+            assert_same(any.stored().is_close(other.stored(), tolerance), x.stored().is_close(y.stored(), tolerance));
+            assert_same(any.is_close(number.to_number(), tolerance), x.is_close(number, tolerance));
+        }
+    }
+    checked([1i8, 100, -100], 99);
+    checked([u64::MAX, 7, 0], 6);
+    checked([0.5f32, f32::NAN, f32::INFINITY], 0.7);
+    checked([Complex::new(0.5, -2.0), Complex::new(f64::NAN, 1.0), Complex::ZERO], Complex::new(0.5, -2.1));
+    let bools = AnyTensor::from(tensor::<bool>());
+    let refused = bools.is_close(&bools, lacuna::Tolerance::default());
+    assert!(matches!(refused, Err(Error::NoOperation { operation: "is_close", dtype: "bool", .. })), "{refused:?}");
+}
+
 /// Checks that moved elements keep their bits in both formats, and that the gradient adds in the type of the upstream
 /// gradient.
 fn check_moves<P: Pattern, T: Element>(x: &Tensor<P, T>)

@@ -728,6 +728,11 @@ fn functions_have_the_arguments_of_rust_and_the_defaults_of_python() {
         ("scale(x, 0, g)", "x * expand_dims(g, 1)"),
         ("add(x, 1)", "1 + x"),
         ("powi(i, 2)", "square(i)"),
+        ("is_close(i, 2, rtol=0, atol=1)", "(i >= 1) & (i <= 3)"),
+        ("is_close(2, i, rtol=0, atol=1)", "(i >= 1) & (i <= 3)"),
+        ("sinc(x - x)", "x - x + 1"),
+        ("c ** 2", "square(c)"),
+        ("exp(ln(c * 0 + 1))", "c * 0 + 1"),
         ("x ** 0.5", "powf(x, 0.5)"),
         ("sum_backward(y, g, axis=1)", "mask(broadcast_to(expand_dims(g, 1), [2, 3]), y)"),
         ("mul_backward(x, y, y, wrt=1)", "mul_backward(y, to_csr(x), y)"),
@@ -1290,7 +1295,8 @@ fn gradients_of_gradients_agree_with_central_differences() {
             [$(stringify!($name)),*]
         };
     }
-    for name in lacuna::__function_names! { of_table } {
+    // The gradient of `sinc` does not have a gradient.
+    for name in lacuna::__function_names! { of_table }.into_iter().filter(|name| *name != "sinc") {
         // The elements of `x` are below 1, where `acosh` is NaN.
         let of = if name == "acosh" { "x + 2" } else { "x" };
         check_differences(&format!("sum(grad({name}({of}) * x, x, z) * d)"));

@@ -186,6 +186,7 @@ fn random_graphs_draw_every_operation() {
     let elsewhere = [
         "allclose",
         "diag",
+        "is_close",
         "mttkrp",
         "nonzero",
         "pattern_sddmm",

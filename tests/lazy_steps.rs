@@ -3,7 +3,7 @@
 
 use lacuna::eval::Expression;
 use lacuna::lazy::{HasGradient, Lazy, Steps};
-use lacuna::{Axes, CooTensor, CsrTensor, Matmul, Operand, Pattern, Tensor, grad};
+use lacuna::{Axes, CooTensor, CsrTensor, Matmul, Operand, Pattern, Tensor, Tolerance, grad};
 use ndarray::{ArrayD, Dimension, arr1};
 
 use crate::lazy::matrix;
@@ -521,6 +521,17 @@ fn products_choices_and_closeness_of_what_is_stored_are_the_operations() {
             let expected = x.stored().allclose(other.stored(), (tolerance, 0.0)).unwrap();
             assert_eq!(found.item().unwrap(), expected, "{tolerance}");
             assert_eq!(expected, tolerance > 1e-8);
+        }
+        let array = y.to_dense().unwrap();
+        for tolerance in [Tolerance::within(0.1, 1.0), Tolerance::within(0.0, 0.0).equal_nan()] {
+            let found = [
+                (lazy.is_close(&other, tolerance), x.is_close(y, tolerance)),
+                (lazy.is_close(2.5, tolerance), x.is_close(2.5, tolerance)),
+                (lazy.stored().is_close(other.stored(), tolerance), x.stored().is_close(y.stored(), tolerance)),
+                (lazy.stored().is_close(2.5, tolerance), x.stored().is_close(2.5, tolerance)),
+                (lazy.stored().is_close(Lazy::from(array.clone()), tolerance), x.stored().is_close(&array, tolerance)),
+            ];
+            found.into_iter().for_each(|(found, expected)| assert_eq!(found.collect(), expected));
         }
         let whole = lazy.allclose(&other, (1e-5, 0.0));
         let seen = lazy.stored().allclose(&other.stored(), (1e-5, 0.0));

@@ -128,6 +128,8 @@ fn some_of_both<X: Steps<Elem = f64, Of<f64> = X>>(x: &Lazy<X>, y: &Lazy<X>) -> 
         x.pow(2.0),
         x.sum(&kept),
         x.mean(0),
+        x.sinc(),
+        x.nextafter(y),
         x.nansum(&kept),
         x.nanmean(Axes::all()),
         x.prod(0),

@@ -216,7 +216,7 @@ fn of_tensors(steps: &mut BTreeMap<String, Step>, constant: &CooTensor<f64>) {
     with_gradient(steps, chain, &chain.reshape_as(chain));
     with_gradients(steps, chain, &[chain.tensordot(chain, [1], [1]), chain.sum(0).diag(1)]);
     with_gradient(steps, chain, &chain.with_entries([([0, 0], 1.0)]));
-    of_other_types! {steps, chain: unique(); allclose(chain, (0.1, 0.1));}
+    of_other_types! {steps, chain: unique(); allclose(chain, (0.1, 0.1)); is_close(chain, (0.1, 0.1));}
     let (turned, square) = (&constant.transpose().unwrap().lazy(), constant.matmul(&constant.transpose().unwrap()));
     let at = square.unwrap().lazy().pattern();
     named(steps, "matmul_on", |own| {
@@ -416,7 +416,7 @@ fn steps_of_entries() -> BTreeMap<String, Step> {
     let (x, mut own) = (constant.lazy(), BTreeMap::new());
     let (stored, steps) = (&x.stored(), &mut own);
     of_other_types! {steps, stored:
-        powi(2); powf(0.5); clamp(0.0, 1.0); topk(1, 1); topk_index(1, 1); sort(1); argsort(1); softmax(1); log_softmax(1); take([1]);
+        powi(2); powf(0.5); clamp(0.0, 1.0); is_close(stored, (0.1, 0.1)); topk(1, 1); topk_index(1, 1); sort(1); argsort(1); softmax(1); log_softmax(1); take([1]);
         diff(1, 1); cumsum(1); cumprod(1); nancumsum(1); nancumprod(1);
         take_axis([1], 1); gather([[1], [0]]); take_along_axis(ndarray::Array2::<i64>::zeros((4, 1)), 1); unique(); mask(&x.pattern()); without(&x.pattern()); scale(1, &x.sum(0));
         matmul(&x.transpose());

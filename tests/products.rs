@@ -40,6 +40,9 @@ stamp!(numbers_equal_the_dense_result: float64 = f64, complex64 = lacuna::num_co
 #[test]
 fn products_without_nan_equal_the_dense_result() {
     check(reductions::<f64, f64>(), |case| check_reduction!(&case, nanprod, identity, reference::nanprod, 1.0));
+    check(reductions::<Complex<f32>, f64>(), |case| {
+        check_reduction!(&case, nanprod, identity, reference::nanprod, Complex::ONE);
+    });
 }
 
 fn gradients_equal_the_dense_ones<T, G>()

@@ -68,6 +68,24 @@ fn variances_of_complex_numbers_equal_the_dense_result() {
     });
 }
 
+/// A complex number is left out if either part is NaN.
+fn complex_forms_without_nan_equal_the_dense_result<T>()
+where
+    T: Both + Drawn + lacuna::Inexact + Summed<Sum = T, Mean = T>,
+{
+    check(reductions::<T, f64>(), |case| {
+        let nan = reference::mean::<T>(&[]).unwrap();
+        check_reduction!(&case, nansum, std::convert::identity, reference::nansum, T::zero());
+        check_reduction!(&case, nanmean, std::convert::identity, reference::nanmean, nan);
+    });
+}
+
+#[test]
+fn forms_without_nan_of_complex_numbers_equal_the_dense_result() {
+    complex_forms_without_nan_equal_the_dense_result::<Complex<f64>>();
+    complex_forms_without_nan_equal_the_dense_result::<Complex<f32>>();
+}
+
 fn forms_without_nan_equal_the_dense_result<T>()
 where
     T: Both + Drawn + Float + SummedFloat + Spread<Spread = T>,

@@ -1,11 +1,12 @@
 //! The operations of one element, and their gradients, against the reference.
 
 use crate::generators::{Drawn, DrawnGrad, huge, seeds, shapes, sparse, upstream_seeds};
+use crate::reference::complex;
 use crate::reference::dense::{Dense, Sparse};
 use crate::reference::scalar::Scalar;
 use crate::reference::unary::{self, FloatScalar};
 use crate::support::*;
-use lacuna::{CooTensor, CsrTensor, Error, Float, Operand, RealNumber, Result, grad};
+use lacuna::{CooTensor, CsrTensor, Error, Float, Numeric, Operand, Result, grad};
 use ndarray::{ArrayD, ArrayViewD, arr1, arr2};
 use num_complex::Complex;
 
@@ -53,7 +54,7 @@ fn assert_is_map<T: Both, U: Both>(op: &Unary<T, U>, x: &Sparse<T>, f: impl Fn(T
 }
 
 /// The operations of floats without arguments.
-fn of_floats<T: Float + lacuna::Signed + lacuna::Magnitude<Magnitude = T> + RealNumber>() -> Vec<Unary<T, T>> {
+fn of_floats<T: Float + lacuna::Signed + lacuna::Magnitude<Magnitude = T>>() -> Vec<Unary<T, T>> {
     macro_rules! of_table {
         (tests $tests:tt numbers [$($number:ident)*] bits $bits:tt parts $parts:tt floats [$($float:ident)*]
          gradients $gradients:tt) => {
@@ -65,7 +66,7 @@ fn of_floats<T: Float + lacuna::Signed + lacuna::Magnitude<Magnitude = T> + Real
 
 fn floats_equal_the_dense_result<T>()
 where
-    T: Both + Drawn + FloatScalar + Float + lacuna::Signed + lacuna::Magnitude<Magnitude = T> + RealNumber,
+    T: Both + Drawn + FloatScalar + Float + lacuna::Signed + lacuna::Magnitude<Magnitude = T>,
 {
     let ops = of_floats::<T>();
     check((sparse::<T>(), some_of(&[0, 1, 2])), |(x, parts)| {
@@ -146,7 +147,7 @@ fn checked<T: Both, U: Both>(op: &Unary<T, U>, x: &Sparse<T>, f: impl Fn(T) -> O
 /// Integers: the result without a bound, if the type holds it.
 fn integers_are_exact_or_an_error<T>(of_both_signs: Vec<Unary<T, T>>)
 where
-    T: Both + Drawn + RealNumber + lacuna::Magnitude<Magnitude = T> + TryFrom<i128> + Into<i128>,
+    T: Both + Drawn + Numeric + lacuna::Real + lacuna::Magnitude<Magnitude = T> + TryFrom<i128> + Into<i128>,
 {
     let ops: Vec<Unary<T, T>> = unary! { abs sign square };
     let powers: Vec<Unary<T, T>> = unary! { powi(0) powi(1) powi(2) powi(5) };
@@ -201,20 +202,198 @@ fn bits_are_turned_around() {
 #[test]
 fn parts_and_magnitudes_of_complex_numbers() {
     let own: Vec<Unary<Complex<f64>, Complex<f64>>> = unary! { neg conj };
-    let real: Vec<Unary<Complex<f64>, f64>> = unary! { abs real imag };
-    let single: Vec<Unary<Complex<f32>, f32>> = unary! { abs real imag };
+    let real: Vec<Unary<Complex<f64>, f64>> = unary! { abs real imag angle };
+    let single: Vec<Unary<Complex<f32>, f32>> = unary! { abs real imag angle };
     check(sparse::<Complex<f64>>(), |x| {
         assert_is_map(&own[0], &x, |value| (-value).canonical());
         assert_is_map(&own[1], &x, |value| value.conj().canonical());
         assert_is_map(&real[0], &x, unary::magnitude);
         assert_is_map(&real[1], &x, |value| value.re.canonical());
         assert_is_map(&real[2], &x, |value| value.im.canonical());
+        assert_is_map(&real[3], &x, |value| libm::atan2(value.im, value.re).canonical());
     });
     check(sparse::<Complex<f32>>(), |x| {
         assert_is_map(&single[0], &x, unary::magnitude);
         assert_is_map(&single[1], &x, |value| value.re.canonical());
         assert_is_map(&single[2], &x, |value| value.im.canonical());
+        assert_is_map(&single[3], &x, |value| f32::nearest(libm::atan2(value.im.into(), value.re.into())));
     });
+}
+
+/// The functions of complex numbers.
+fn of_complex<T: lacuna::Inexact>() -> Vec<Unary<T, T>> {
+    unary! { exp ln sqrt square recip sign }
+}
+
+fn functions_of_complex_numbers<F: FloatScalar + Float>()
+where
+    Complex<F>: Both + Drawn + lacuna::Inexact,
+{
+    let (ops, powers) = (of_complex::<Complex<F>>(), unary!(powi(0) powi(1) powi(2) powi(-3)));
+    let wide = |value: Complex<F>| Complex::new(value.re.exact(), value.im.exact());
+    let narrow = |value: Complex<f64>| Complex::new(F::nearest(value.re), F::nearest(value.im));
+    check((sparse::<Complex<F>>(), some_of(&[0, 1])), |(x, parts)| {
+        for op in parts.iter().flat_map(|&part| ops.iter().skip(part).step_by(2)) {
+            assert_is_map(op, &x, |value| narrow(complex::function(op.name, wide(value))));
+        }
+        for (op, exponent) in powers.iter().zip([0.0, 1.0, 2.0, -3.0]) {
+            assert_is_map(op, &x, |value| narrow(complex::pow(wide(value), Complex::new(exponent, 0.0))));
+        }
+    });
+}
+
+#[test]
+fn functions_of_complex128() {
+    functions_of_complex_numbers::<f64>();
+}
+
+more! {
+    #[test]
+    fn functions_of_complex64() {
+        functions_of_complex_numbers::<f32>();
+    }
+}
+
+/// The values of Annex G of C99, and of numpy for the functions that C does not have.
+#[test]
+fn complex_numbers_with_special_parts() {
+    const INF: f64 = f64::INFINITY;
+    const NAN: f64 = f64::NAN;
+    let ops = of_complex::<Complex<f64>>();
+    let assert_value = |name: &str, x: (f64, f64), expected: (f64, f64)| {
+        let op = ops.iter().find(|op| op.name == name).unwrap();
+        let found = (op.array)(&arr1(&[Complex::new(x.0, x.1)]).into_dyn().view()).unwrap()[0];
+        let expected = Complex::new(expected.0, expected.1);
+        assert!(found.bits_equal(expected), "{name} of {x:?}: {found:?} is not {expected:?}");
+    };
+    for sign in [1.0, -1.0] {
+        let (zero, inf, one) = (0f64.copysign(sign), INF.copysign(sign), sign);
+        for (x, expected) in [
+            ((0.0, zero), (1.0, zero)),
+            ((-0.0, zero), (1.0, zero)),
+            ((1.0, inf), (NAN, NAN)),
+            ((1.0, NAN), (NAN, NAN)),
+            ((INF, zero), (INF, zero)),
+            ((-INF, one), (0.0, zero)),
+            ((-INF, 3.0 * sign), (-0.0, zero)),
+            ((INF, one), (INF, inf)),
+            ((INF, 3.0 * sign), (-INF, inf)),
+            ((-INF, inf), (0.0, zero)),
+            ((INF, inf), (INF, NAN)),
+            ((-INF, NAN), (0.0, 0.0)),
+            ((INF, NAN), (INF, NAN)),
+            ((NAN, zero), (NAN, zero)),
+            ((NAN, one), (NAN, NAN)),
+            ((NAN, NAN), (NAN, NAN)),
+        ] {
+            assert_value("exp", x, expected);
+        }
+        let pi = std::f64::consts::PI * sign;
+        for (x, expected) in [
+            ((-0.0, zero), (-INF, pi)),
+            ((0.0, zero), (-INF, zero)),
+            ((1.0, inf), (INF, pi / 2.0)),
+            ((1.0, NAN), (NAN, NAN)),
+            ((-INF, one), (INF, pi)),
+            ((INF, one), (INF, zero)),
+            ((-INF, inf), (INF, 0.75 * pi)),
+            ((INF, inf), (INF, pi / 4.0)),
+            ((INF, NAN), (INF, NAN)),
+            ((-INF, NAN), (INF, NAN)),
+            ((NAN, one), (NAN, NAN)),
+            ((NAN, inf), (INF, NAN)),
+        ] {
+            assert_value("ln", x, expected);
+        }
+        for (x, expected) in [
+            ((0.0, zero), (0.0, zero)),
+            ((-0.0, zero), (0.0, zero)),
+            ((-4.0, zero), (0.0, 2.0 * sign)),
+            ((1.0, inf), (INF, inf)),
+            ((NAN, inf), (INF, inf)),
+            ((1.0, NAN), (NAN, NAN)),
+            ((-INF, one), (0.0, inf)),
+            ((INF, one), (INF, zero)),
+            ((-INF, NAN), (NAN, INF)),
+            ((INF, NAN), (INF, NAN)),
+            ((NAN, one), (NAN, NAN)),
+        ] {
+            assert_value("sqrt", x, expected);
+        }
+        for (x, expected) in [
+            ((0.0, zero), (0.0, 0.0)),
+            ((inf, 1.0), (one, 0.0)),
+            ((1.0, inf), (0.0, one)),
+            ((inf, INF), (NAN, NAN)),
+            ((NAN, inf), (0.0, one)),
+            ((NAN, one), (NAN, NAN)),
+        ] {
+            assert_value("sign", x, expected);
+        }
+        assert_value("recip", (zero, 0.0), (NAN, NAN));
+        assert_value("recip", (inf, 0.0), (zero, -0.0));
+        assert_value("recip", (1.0, inf), (0.0, -zero));
+        assert_value("recip", (NAN, 1.0), (NAN, NAN));
+        assert_value("square", (inf, 1.0), (INF, inf));
+        assert_value("square", (1e200, 1e200 * sign), (0.0, inf));
+        assert_value("square", (-1.0, sign), (0.0, -2.0 * sign));
+    }
+}
+
+/// Powers with a base or an exponent of 0, and with infinite parts.
+#[test]
+fn powers_of_complex_numbers_with_special_parts() {
+    let (inf, nan) = (f64::INFINITY, f64::NAN);
+    for (x, y, expected) in [
+        ((nan, 1.0), (0.0, -0.0), (1.0, 0.0)),
+        ((0.0, -0.0), (0.5, 7.0), (0.0, 0.0)),
+        ((0.0, 0.0), (-1.0, 0.0), (nan, nan)),
+        ((0.0, 0.0), (0.0, 1.0), (nan, nan)),
+        ((2.0, -3.0), (1.0, 0.0), (2.0, -3.0)),
+        ((0.0, 1.0), (98.0, 0.0), (-1.0, 0.0)),
+        ((1e200, 0.0), (2.0, 0.0), (inf, 0.0)),
+        ((inf, 0.0), (2.0, 0.0), (inf, 0.0)),
+        ((inf, 0.0), (-2.0, 0.0), (0.0, 0.0)),
+        ((1.0, 0.0), (inf, 0.0), (nan, nan)),
+        ((nan, 0.0), (2.0, 0.0), (nan, nan)),
+    ] {
+        let [x, y, expected] = [x, y, expected].map(|(re, im)| Complex::new(re, im));
+        let found = lacuna::pow(&arr1(&[x]), y).unwrap()[0];
+        assert!(found.bits_equal(expected), "{x} to the power of {y}: {found:?} is not {expected:?}");
+    }
+    // The power does not overflow, although the fourth power of a part does.
+    let found = lacuna::powi(&arr1(&[Complex::new(1e90, 1e90)]), -4).unwrap()[0];
+    assert_eq!(found, Complex::new(0.0, 0.0));
+}
+
+/// The values of a table that was made with 1500 bits.
+#[test]
+fn functions_of_complex_numbers_are_as_near_as_their_pages_say() {
+    let ops = of_complex::<Complex<f64>>();
+    let table = include_str!("data/complex_functions.txt").lines().filter(|line| !line.starts_with('#'));
+    for line in table.clone() {
+        let words: Vec<&str> = line.split(' ').collect();
+        let numbers: Vec<f64> =
+            words[1..].iter().map(|bits| f64::from_bits(u64::from_str_radix(bits, 16).unwrap())).collect();
+        let x = arr1(&[Complex::new(numbers[0], numbers[1])]).into_dyn();
+        if words[0] == "pow" {
+            let (y, expected) = (Complex::new(numbers[2], numbers[3]), Complex::new(numbers[4], numbers[5]));
+            let is_integer = y.im == 0.0 && y.re == y.re.trunc() && y.re.abs() < 100.0;
+            let most = if is_integer { 1.0 + y.re.abs() } else { 3.0 * (1.0 + (y * x[0].ln()).norm()) };
+            let found = lacuna::pow(&x, y).unwrap()[0];
+            let error = (found - expected).norm() / expected.norm() / (f64::EPSILON / 2.0);
+            assert!(error <= most, "{line}: {found} is not {expected}: {error}");
+            continue;
+        }
+        let found = (ops.iter().find(|op| op.name == words[0]).unwrap().array)(&x.view()).unwrap()[0];
+        let most = if ["exp", "ln"].contains(&words[0]) { 3 } else { 2 };
+        for (found, expected) in [(found.re, numbers[2]), (found.im, numbers[3])] {
+            // A real part of a square that underflows is +0.0.
+            let is_near = (found == 0.0 && expected == 0.0) || units(found, expected) <= most;
+            assert!(is_near, "{line}: {found:?} is not {expected:?}");
+        }
+    }
+    assert!(table.count() > 200);
 }
 
 /// Shapes of more positions than memory holds.

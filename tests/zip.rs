@@ -133,6 +133,27 @@ macro_rules! library {
     };
 }
 
+/// The comparison within a tolerance, on every kind of operands.
+macro_rules! is_close_library {
+    ($tolerance:expr) => {
+        Library {
+            name: "is_close",
+            coo: |x, y| lacuna::is_close(x, y, $tolerance),
+            csr: |x, y| x.is_close(y, $tolerance),
+            coo_stored: |x, y| x.stored().is_close(y.stored(), $tolerance),
+            csr_stored: |x, y| lacuna::is_close(x, &y.stored(), $tolerance),
+            number: |x, number| x.is_close(number, $tolerance),
+            stored_number: |x, number| x.stored().is_close(number, $tolerance),
+            arrays: |x, y| lacuna::is_close(x, y, $tolerance),
+            array_number: |x, number| x.is_close(number, $tolerance),
+            coo_array: |x, y| x.is_close(y, $tolerance),
+            csr_array: |x, y| x.is_close(y, $tolerance),
+            array_coo: |x, y| x.is_close(y, $tolerance),
+            stored_array: |x, y| x.stored().is_close(y, $tolerance),
+        }
+    };
+}
+
 /// The definition of an operation.
 struct Definition<'a, T, U> {
     rule: Rule<'a, T, U>,
@@ -277,6 +298,12 @@ macro_rules! comparisons {
         let definition = Definition { rule, alone: None, implicit: |value| value, own, of_one_fill: is_bool };
         $agree::<$type, bool>($case, &library!($name), &definition);
     })*};
+}
+
+/// Checks a comparison of floats.
+fn agree_compared(case: &Pair<f64>, library: &Library<f64, bool>, rule: Rule<'_, f64, bool>) {
+    let definition = Definition { rule, alone: None, implicit: |value| value, own: |_| false, of_one_fill: false };
+    agree::<f64, bool>(case, library, &definition);
 }
 
 /// Checks the operations that every type has.
@@ -826,6 +853,33 @@ fn closeness_is_that_of_numpy() {
     assert!(lacuna::allclose(&x, Complex::new(3.0, 4.5), (0.0, 0.5)).unwrap());
     assert!(!lacuna::allclose(&x, Complex::new(3.5, 4.5), (0.0, 0.5)).unwrap());
     assert!(lacuna::allclose(&ndarray::arr1(&[u8::MAX]), u8::MAX - 1, (0.0, 1.0)).unwrap());
+}
+
+/// Each element is compared as `allclose` compares it. A fill of NaN leaves out the entries of the other operand.
+#[test]
+fn each_element_is_close_within_a_tolerance() {
+    check((pairs::<f64>(), any::<bool>()), |(case, nan)| {
+        let close = |a: f64, b: f64| match a.is_nan() || b.is_nan() {
+            true => nan && a.is_nan() && b.is_nan(),
+            false => a == b || (a.is_finite() && b.is_finite() && (a - b).abs() <= 0.5 + 0.25 * b.abs()),
+        };
+        if nan {
+            let library = is_close_library!(lacuna::Tolerance::within(0.25, 0.5).equal_nan());
+            let rule = Rule { of: &|a, b| Ok(close(a, b)), makes_all_one: &|_, _, _| None };
+            agree_compared(&case, &library, rule);
+        } else {
+            let library = is_close_library!(lacuna::Tolerance::within(0.25, 0.5));
+            let makes_all_one = |fill: f64, _: Option<f64>, _: bool| fill.is_nan().then_some(true);
+            let rule = Rule { of: &|a, b| Ok(close(a, b)), makes_all_one: &makes_all_one };
+            agree_compared(&case, &library, rule);
+        }
+    });
+    let x = ndarray::arr1(&[Complex::new(3.0, 4.0), Complex::new(f64::NAN, 1.0)]);
+    let found = lacuna::is_close(&x, Complex::new(3.0, 4.5), (0.0, 0.5)).unwrap();
+    assert_eq!(found, ndarray::arr1(&[true, false]));
+    assert_eq!(ndarray::arr1(&[u8::MAX, 0]).is_close(u8::MAX - 1, (0.0, 1.0)).unwrap(), ndarray::arr1(&[true, false]));
+    let wrong = lacuna::is_close(&x, &ndarray::arr1(&[Complex::ZERO; 3]), (0.0, 0.5));
+    assert!(matches!(wrong, Err(Error::NotBroadcastable { .. })));
 }
 
 #[test]

@@ -131,9 +131,9 @@ on_operands! {
     /// # Errors
     ///
     /// - the errors of [`powi`](crate::powi());
-    /// - `NoOperation`: the elements are `bool` or complex.
+    /// - `NoOperation`: the elements are `bool`.
     pub fn powi(&self, exponent: i32) -> Result<AnyTensor> {
-        in_type!([Signed Unsigned Float] self.dtype(), T => {
+        in_type!([Signed Unsigned Float Complex] self.dtype(), T => {
             self.computed(&op::powi, ops::powi(&widened::<T>(self)?, exponent))
         }, else => Err(self.unsupported(&op::powi, &[])))
     }

@@ -51,7 +51,7 @@ pub(crate) use self::streamed::{StreamFold, StreamInput, StreamOptions};
 #[cfg(feature = "dynamic")]
 pub use self::zip::Right;
 #[cfg(all(feature = "eval", not(test)))]
-pub(crate) use self::zip::{RightOperand, zip};
+pub(crate) use self::zip::{RightOperand, is_close, zip};
 #[cfg(feature = "dynamic")]
 pub use array::AnyArray;
 #[cfg(feature = "dynamic")]

@@ -125,6 +125,7 @@ macro_rules! on_upstream {
 /// - `truth`: whether elements are nonzero;
 /// - `sums`: floats and complex numbers in their own type, integers in the type of their sums;
 /// - `floats`: floats in their own type;
+/// - `inexact`: floats and complex numbers in their own type;
 /// - `medians`: floats in their own type, others in the widest type of a kind;
 /// - `order`: in the widest type of a kind, and the result is one of the elements;
 /// - `float_order`: floats as `f64`, and the result is one of the elements;
@@ -146,6 +147,9 @@ macro_rules! by {
     };
     (floats $($rest:tt)*) => {
         by!(@found [OwnFloat] not_floats $($rest)*)
+    };
+    (inexact $($rest:tt)*) => {
+        by!(@found [OwnFloat OwnComplex] not_floats $($rest)*)
     };
     (medians $($rest:tt)*) => {
         by!(@found [OwnFloat Truth Signed Unsigned] no_order $($rest)*)

@@ -59,7 +59,10 @@ impl RunType for Complex<f64> {
             return operand.found(Ok(result));
         }
         let narrow = |value: Complex<f64>| Complex::new(value.re as f32, value.im as f32);
-        operand.found(changed(result, narrow, narrow))
+        operand.found(changed(result, narrow, |fill| {
+            let Complex { re, im } = narrow(fill);
+            Complex::new(of_rounded_fill(re, fill.re), of_rounded_fill(im, fill.im))
+        }))
     }
 }
 
@@ -131,11 +134,12 @@ pub(super) fn changed<T: Element, U: Element>(
 /// Rounds floats to a narrower type. `of_nan` keeps the bits of a NaN that was only moved.
 pub(super) fn rounded<G: Float>(x: ErasedResult<f64>, of_nan: fn(f64) -> G) -> Result<ErasedResult<G>> {
     let round = |value: f64| if value.is_nan() { of_nan(value) } else { G::from_f64(value) };
-    changed(x, round, |fill| {
-        let rounded = round(fill);
-        // A fill that rounds to zero is a computed zero, which is positive.
-        if rounded == G::ZERO && fill != 0.0 { G::ZERO } else { rounded }
-    })
+    changed(x, round, |fill| of_rounded_fill(round(fill), fill))
+}
+
+/// Returns a fill after rounding. A fill that rounds to zero is a computed zero, which is positive.
+fn of_rounded_fill<G: Float>(rounded: G, fill: f64) -> G {
+    if rounded == G::ZERO && fill != 0.0 { G::ZERO } else { rounded }
 }
 
 /// The treatment of an integer that does not fit in a narrower type.

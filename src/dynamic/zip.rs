@@ -13,11 +13,11 @@ use super::{AnyOperand, AnyTensor, AnyValue, Erased};
 use crate::base::axes::{Axes, normalize_axis};
 use crate::base::error::{Error, Result};
 use crate::base::index::Position;
-use crate::element::{DType, Element, Float, Number, Numeric};
+use crate::element::{DType, Element, Float, Magnitude, Number, Numeric};
 use crate::ops::backward::{Differentiable, gradients};
 use crate::ops::chosen::{AnyZip, Chooses, Chosen};
 use crate::ops::descriptors::*;
-use crate::ops::{self, ErasedOperand, ErasedResult, Partner, SparseOperand, Tolerance, linked, op};
+use crate::ops::{self, Closeness, ErasedOperand, ErasedResult, Partner, SparseOperand, Tolerance, linked, op};
 use crate::pattern::Format;
 use crate::tensor::Tensor;
 use crate::tensor::erased::SparseCow;
@@ -143,18 +143,34 @@ impl ZipRequest<'_> {
     /// Runs the operation on elements of type `T`.
     fn run<T: Chooses + RunType>(&self) -> Result<AnyValue> {
         let lacking = || not_for(self.operation, self.view, "cast the operand first");
-        let x = widened(self.view)?;
         let op = T::zip_of(self.operation).ok_or_else(lacking)?;
-        let y = match self.right {
-            RightOperand::Operand(y) => RightOperandIn::Operand(brought_operand(widened(y)?, self.format)?),
-            RightOperand::Number(number) => RightOperandIn::Number(wide(in_type_of(self.view.dtype(), number)?)),
-        };
+        let (x, y) = self.operands::<T>()?;
         match op {
             AnyZip::Computes(op) => {
                 self.view.narrowed(self.zip(&x, &y, op), OverflowRule::OverflowsOfTwo(self.operation))
             }
             AnyZip::Compares(op) => self.view.found(self.zip(&x, &y, op)),
         }
+    }
+
+    /// Returns both operands in the type in which the operation runs.
+    fn operands<T: Element>(&self) -> Result<(ErasedOperand<'_, T>, RightOperandIn<'_, T>)> {
+        let y = match self.right {
+            RightOperand::Operand(y) => RightOperandIn::Operand(brought_operand(widened(y)?, self.format)?),
+            RightOperand::Number(number) => RightOperandIn::Number(wide(in_type_of(self.view.dtype(), number)?)),
+        };
+        Ok((widened(self.view)?, y))
+    }
+
+    /// Compares elements of type `T` within a tolerance.
+    fn is_close<T: Magnitude>(&self, tolerance: Tolerance) -> Result<AnyValue> {
+        let (x, y) = self.operands::<T>()?;
+        let op = Closeness::new(tolerance).swapped_if(self.is_swapped);
+        let found = match y {
+            RightOperandIn::Operand(y) => y.zip(&x, op),
+            RightOperandIn::Number(number) => number.zip(&x, op),
+        };
+        self.view.found(found.map(ErasedResult::<bool>::from))
     }
 
     fn zip<T: Element, U: Element>(
@@ -164,7 +180,8 @@ impl ZipRequest<'_> {
         op: Chosen<T, U>,
     ) -> Result<ErasedResult<U>> {
         let dtype = self.view.dtype();
-        let op = if is_integer(dtype) { op.on_integers(bounds(dtype)) } else { op }.swapped_if(self.is_swapped);
+        let op = if is_integer(dtype) { op.on_integers(bounds(dtype)) } else { op.on_floats(dtype) };
+        let op = op.swapped_if(self.is_swapped);
         let found = match y {
             RightOperandIn::Operand(y) => y.zip(x, op),
             RightOperandIn::Number(number) => (*number).zip(x, op),
@@ -184,6 +201,39 @@ pub(crate) fn zip(
     if operation == op::matmul.name {
         return super::product::matmul(left, right);
     }
+    requested(
+        operation,
+        left,
+        right,
+        is_swapped,
+        |request| in_type!([Truth Signed Unsigned Float OwnComplex] request.view.dtype(), T => request.run::<T>()),
+    )
+}
+
+/// Compares two operands within a tolerance. If `is_swapped`, the left operand is on the right side.
+#[inline]
+pub(crate) fn is_close(
+    left: AnyOperand<'_>,
+    right: RightOperand<'_>,
+    is_swapped: bool,
+    tolerance: Tolerance,
+) -> Result<AnyValue> {
+    let operation = op::is_close.name;
+    requested(operation, left, right, is_swapped, |request| {
+        in_type!([Signed Unsigned Float Complex] request.view.dtype(), T => request.is_close::<T>(tolerance), else => {
+            Err(not_for(operation, request.view, "cast the operands to a number type first"))
+        })
+    })
+}
+
+/// Checks the operands of an operation, and runs the operation on operands of one format.
+fn requested(
+    operation: &'static str,
+    left: AnyOperand<'_>,
+    right: RightOperand<'_>,
+    is_swapped: bool,
+    run: impl FnOnce(&ZipRequest<'_>) -> Result<AnyValue>,
+) -> Result<AnyValue> {
     let mut operands = vec![left];
     if let RightOperand::Operand(y) = right {
         operands.push(y);
@@ -198,8 +248,7 @@ pub(crate) fn zip(
         }
         _ => left,
     };
-    let request = ZipRequest { operation, view, right, format, is_swapped };
-    in_type!([Truth Signed Unsigned Float OwnComplex] view.dtype(), T => request.run::<T>())
+    run(&ZipRequest { operation, view, right, format, is_swapped })
 }
 
 /// Returns the error with the name of the operation, because the drivers do not know the name.
@@ -377,6 +426,49 @@ impl AnyOperand<'_> {
         })
     }
 }
+
+impl AnyOperand<'_> {
+    /// Returns whether each element is close to the element of another operand.
+    ///
+    /// See [`is_close`](crate::is_close()).
+    ///
+    /// # Errors
+    ///
+    /// - the errors of [`is_close`](crate::is_close());
+    /// - `TypesDiffer`: the element types differ;
+    /// - `NoOperation`: the elements are `bool`.
+    pub fn is_close<'r>(self, other: impl Into<AnyOperand<'r>>, tolerance: impl Into<Tolerance>) -> Result<AnyValue> {
+        is_close(self, RightOperand::Operand(other.into()), false, tolerance.into())
+    }
+}
+
+/// Defines the comparison of tensors and of stored views within a tolerance.
+macro_rules! comparisons_within_a_tolerance {
+    ($($operand:ty),*) => {$(
+        impl $operand {
+            /// Returns whether each element is close to the element of another operand or to a number.
+            ///
+            /// See [`is_close`](crate::is_close()). If the formats of the tensors differ, the result is in coordinate
+            /// format.
+            ///
+            /// # Errors
+            ///
+            /// - the errors of [`is_close`](crate::is_close());
+            /// - `TypesDiffer`: the element types differ;
+            /// - `NoOperation`: the elements are `bool`;
+            /// - `Cast`: the number cannot be converted to the element type.
+            pub fn is_close<'r>(
+                &self,
+                right: impl Into<Right<'r>>,
+                tolerance: impl Into<Tolerance>,
+            ) -> Result<AnyTensor> {
+                is_close(self.into(), right.into().into(), false, tolerance.into()).map(OperandResult::of)
+            }
+        }
+    )*};
+}
+
+comparisons_within_a_tolerance!(AnyTensor, AnyStored<'_>);
 
 impl AnyTensor {
     /// Returns whether two tensors of the same type are equal within a tolerance.

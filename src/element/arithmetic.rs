@@ -30,6 +30,32 @@ pub trait Numeric: Element {
     fn checked_neg(self) -> Option<Self> {
         Self::ZERO.checked_sub(self)
     }
+
+    /// Returns the sign of the number: -1, 0 or 1, or a complex number with a magnitude of 1.
+    ///
+    /// A real zero keeps its sign, and a NaN becomes the canonical NaN.
+    fn sign(self) -> Self;
+
+    /// Returns the square, or `None` if it does not fit in the integer type.
+    ///
+    /// A NaN becomes the canonical NaN.
+    fn squared(self) -> Option<Self> {
+        self.checked_mul(self)
+    }
+
+    /// Returns `self` to the power of `exponent`.
+    ///
+    /// For integers, the result is `None` if the power does not fit in the type, or if `exponent` is negative.
+    fn raised(self, exponent: i32) -> Option<Self>;
+
+    /// Returns `self` to the power of `exponent`.
+    ///
+    /// For integers, the result is `None` if the power does not fit in the type, or if `exponent` is negative.
+    fn to_power(self, exponent: Self) -> Option<Self> {
+        // Powers of integers other than 0, 1 and -1 overflow far below 100; for 0, 1 and -1 only the parity matters.
+        let exponent = exponent.to_integer()?;
+        self.raised(if exponent > 100 { 100 + (exponent % 2) as i32 } else { exponent.max(-1) as i32 })
+    }
 }
 
 /// A type with remainders: integers and floats.

@@ -6,7 +6,8 @@ use super::arithmetic::{Numeric, both};
 use super::factor::ScaledComplex;
 use super::raw::MIXED_UP;
 use super::total::{ComplexTotal, Rounded, TotalResults};
-use super::{DType, Element, Float, Number, RawSlice, RawVec, Ring, sealed};
+use super::unary::{Inexact, InexactMap};
+use super::{DType, Element, Float, Number, RawSlice, RawVec, Ring, complex_math, sealed};
 
 /// A type of the parts of complex elements: `f32` or `f64`.
 #[diagnostic::on_unimplemented(
@@ -178,4 +179,39 @@ impl<F: ComplexPart> Numeric for Complex<F> {
     fn checked_neg(self) -> Option<Self> {
         both(-self.re, -self.im)
     }
+
+    fn sign(self) -> Self {
+        rounded(complex_math::sign(wide(self)))
+    }
+
+    fn squared(self) -> Option<Self> {
+        Some(rounded(complex_math::square(wide(self))))
+    }
+
+    fn raised(self, exponent: i32) -> Option<Self> {
+        let exponent = Complex { re: exponent.into(), im: 0.0 };
+        Some(rounded(complex_math::pow(wide(self), exponent)))
+    }
+
+    fn to_power(self, exponent: Self) -> Option<Self> {
+        Some(rounded(complex_math::pow(wide(self), wide(exponent))))
+    }
+}
+
+impl<F: ComplexPart> Inexact for Complex<F> {
+    fn map_by<M: InexactMap>(map: &M, values: &[Self], results: &mut [Self]) {
+        map.of_complex(values, results);
+    }
+}
+
+/// Returns a complex number with parts of `f64`.
+#[inline(always)]
+pub(crate) fn wide<F: Float>(value: Complex<F>) -> Complex<f64> {
+    Complex { re: value.re.in_f64(), im: value.im.in_f64() }
+}
+
+/// Returns a complex number with each part rounded once. A NaN becomes the canonical NaN.
+#[inline(always)]
+pub(crate) fn rounded<F: Float>(value: Complex<f64>) -> Complex<F> {
+    Complex { re: F::from_f64(value.re), im: F::from_f64(value.im) }
 }

@@ -98,6 +98,22 @@ macro_rules! impl_float {
 
         impl Float for $type {
             const NAN: Self = <$type>::NAN;
+
+            fn next_toward(self, target: Self) -> Self {
+                if self.isnan() || target.isnan() {
+                    return <Self as Float>::NAN;
+                }
+                if self == target {
+                    return target;
+                }
+                if self == Self::ZERO {
+                    let smallest = <$type>::from_bits(1);
+                    return if target > self { smallest } else { -smallest };
+                }
+                // The bits without the sign are in the order of the magnitudes.
+                let grows = (target > self) == (self > Self::ZERO);
+                <$type>::from_bits(if grows { self.to_bits() + 1 } else { self.to_bits() - 1 })
+            }
         }
 
         impl Numeric for $type {
@@ -115,6 +131,23 @@ macro_rules! impl_float {
             fn checked_neg(self) -> Option<Self> {
                 Some(canonical(-self))
             }
+
+            fn sign(self) -> Self {
+                <Self as Float>::from_f64($crate::element::math::sign(self.into()))
+            }
+
+            fn squared(self) -> Option<Self> {
+                let wide: f64 = self.into();
+                Some(<Self as Float>::from_f64(wide * wide))
+            }
+
+            fn raised(self, exponent: i32) -> Option<Self> {
+                Some(<Self as Float>::from_f64($crate::element::math::pow(self.into(), exponent.into())))
+            }
+
+            fn to_power(self, exponent: Self) -> Option<Self> {
+                Some(<Self as Float>::from_f64($crate::element::math::pow(self.into(), exponent.into())))
+            }
         }
 
         impl Remainder for $type {
@@ -125,12 +158,12 @@ macro_rules! impl_float {
 
             #[inline(always)]
             fn checked_div_floor(self, other: Self) -> Option<Self> {
-                Some(<Self as Float>::from_f64(crate::element::math::div_floor(self.into(), other.into())))
+                Some(<Self as Float>::from_f64($crate::element::math::div_floor(self.into(), other.into())))
             }
 
             #[inline(always)]
             fn checked_rem_floor(self, other: Self) -> Option<Self> {
-                Some(<Self as Float>::from_f64(crate::element::math::rem_floor(self.into(), other.into())))
+                Some(<Self as Float>::from_f64($crate::element::math::rem_floor(self.into(), other.into())))
             }
         }
     };

@@ -2,14 +2,54 @@
 //!
 //! Only this module and `lanes` use libm; `docs/decisions/0012-functions.md` explains the choice and its accuracy.
 
+use std::f64::consts::PI;
+
 pub(crate) use libm::{
-    acos, asin, asinh, atan, atan2, atanh, cbrt, cos, cosh, exp, exp2, hypot, log as ln, log2, log10, sin, sinh, tan,
-    tanh,
+    acos, asin, asinh, atan, atan2, atanh, cbrt, cos, cosh, exp, exp2, hypot, log as ln, log1p as ln_1p, log2, log10,
+    sin, sinh, tan, tanh,
 };
 
 /// Returns the inverse hyperbolic cosine. libm returns numbers for some large negative `x`.
 pub(crate) fn acosh(x: f64) -> f64 {
     if x < 1.0 { f64::NAN } else { libm::acosh(x) }
+}
+
+/// Returns the sine of π times a number that is at least 0.
+fn sin_pi(x: f64) -> f64 {
+    // Each step until the multiplication with π is exact.
+    let turned = x % 2.0;
+    let quarter = (2.0 * turned).round();
+    let angle = (turned - 0.5 * quarter) * PI;
+    match quarter as u8 {
+        1 => cos(angle),
+        2 => -sin(angle),
+        3 => -cos(angle),
+        _ => sin(angle),
+    }
+}
+
+/// Returns the cosine of π times a number that is at least 0.
+fn cos_pi(x: f64) -> f64 {
+    sin_pi(x % 2.0 + 0.5)
+}
+
+/// Returns `sin(πx) / (πx)`, and 1 at 0.
+pub(crate) fn sinc(x: f64) -> f64 {
+    let x = x.abs();
+    // At other integers, the result is a zero without a sign.
+    if x == 0.0 { 1.0 } else { sin_pi(x) / (PI * x) + 0.0 }
+}
+
+/// Returns the derivative of [`sinc`].
+pub(crate) fn slope_of_sinc(x: f64) -> f64 {
+    let size = x.abs();
+    if size >= 0.25 {
+        return (cos_pi(size) - sinc(size)) / x;
+    }
+    // The first terms of the power series. The difference above would lose digits near 0.
+    let square = (PI * x) * (PI * x);
+    let following = |sum: f64, k: u32| 1.0 - sum * square / f64::from(2 * k * (2 * k + 3));
+    -PI * PI * x / 3.0 * (1..9).rev().fold(1.0, following)
 }
 
 /// Returns the remainder of a division rounded down, which has the sign of `y`.
@@ -38,12 +78,12 @@ pub(crate) fn div_floor(x: f64, y: f64) -> f64 {
 pub(crate) fn logaddexp(x: f64, y: f64) -> f64 {
     let (least, largest) = if x < y { (x, y) } else { (y, x) };
     // The difference of equal infinities is NaN.
-    if least == largest { largest + std::f64::consts::LN_2 } else { largest + libm::log1p(libm::exp(least - largest)) }
+    if least == largest { largest + std::f64::consts::LN_2 } else { largest + ln_1p(exp(least - largest)) }
 }
 
 /// Returns the derivative of [`logaddexp`] with respect to `x`: the part of `x` in the sum of the exponentials.
 pub(crate) fn slope_of_logaddexp(x: f64, y: f64) -> f64 {
-    if x == y { 0.5 } else { 1.0 / (1.0 + libm::exp(y - x)) }
+    if x == y { 0.5 } else { 1.0 / (1.0 + exp(y - x)) }
 }
 
 /// Returns the cosine of the angle of the point `(x, y)`: the derivative of `hypot` with respect to `x`.

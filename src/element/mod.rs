@@ -14,7 +14,8 @@
 //! type, such as the type of means or the accumulator of sums, are associated types of these traits.
 
 mod arithmetic;
-mod complex;
+pub(crate) mod complex;
+pub(crate) mod complex_math;
 mod dot;
 mod exact;
 mod factor;
@@ -47,7 +48,8 @@ pub use number::{DType, Number};
 pub(crate) use raw::{RawSlice, RawVec, by_raw};
 pub(crate) use slices::{Slices, max_magnitude};
 pub(crate) use total::Accumulator;
-pub use unary::{ComplexElement, Magnitude, RealNumber, Signed};
+pub(crate) use unary::InexactMap;
+pub use unary::{ComplexElement, Inexact, Magnitude, Signed};
 
 use std::cmp::Ordering;
 use std::fmt::Debug;
@@ -180,9 +182,9 @@ pub trait Element: Copy + Default + PartialEq + Debug + Send + Sync + 'static + 
 
     /// Converts `number` to this type, or returns `None` if `number` does not fit.
     ///
-    /// A number fits in an integer type if it is an integer in the range of the type. The type `bool` holds 0 and 1
-    /// only. Floats are rounded to nearest, and a finite number that would become infinite does not fit in the type. A
-    /// complex number fits in a real type if its imaginary part is zero.
+    /// A number fits in an integer type if it is an integer in the range of the type. The type `bool` holds the numbers
+    /// 0 and 1. Floats are rounded to nearest, and a finite number that would become infinite does not fit in the type.
+    /// A complex number fits in a real type if its imaginary part is zero.
     fn from_number(number: Number) -> Option<Self>;
 
     /// Returns the values as plain bits, for code that only moves them.
@@ -207,7 +209,7 @@ pub trait FloatVisitor {
     type Out;
 
     /// Returns the result for type `F`.
-    fn visit<F: Float + Numeric + RealNumber>(self) -> Self::Out;
+    fn visit<F: Float + Numeric>(self) -> Self::Out;
 }
 
 /// A type with sums and means: implemented by every [`Element`].
@@ -385,6 +387,7 @@ pub trait Real: Ring + PartialOrd {
 pub trait Float:
     Real<Median = Self>
     + Ring<Sum = Self, Mean = Self, Deviation = Self, Total = total::FloatTotal, Factor = factor::Scaled>
+    + Numeric
     + Into<f64>
     + in_f64::ExactInF64
     + floats::Narrow
@@ -405,6 +408,17 @@ pub trait Float:
     fn from_f64(wide: f64) -> Self {
         if floats::has_bits_of_nan(wide) { Self::NAN } else { Self::nearest_to_f64(wide) }
     }
+
+    /// Returns the next number of this type toward `target`, or `target` if both are equal.
+    ///
+    /// If either number is NaN, the result is the canonical NaN.
+    ///
+    /// ```
+    /// use lacuna::Float;
+    ///
+    /// assert_eq!(1.0f32.next_toward(2.0), 1.0 + f32::EPSILON);
+    /// ```
+    fn next_toward(self, target: Self) -> Self;
 
     /// Returns `(self + other) / 2` without overflow.
     ///

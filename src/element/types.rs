@@ -5,7 +5,7 @@ use super::dot::Wrapped;
 use super::factor::SaturatingInteger;
 use super::integer_total::IntegerTotal;
 use super::raw::MIXED_UP;
-use super::unary::{Magnitude, RealNumber, Signed};
+use super::unary::{Magnitude, Signed};
 use super::{DType, Element, Number, RawSlice, RawVec, Real, Ring, sealed};
 
 impl sealed::Sealed for bool {}
@@ -144,6 +144,14 @@ macro_rules! impl_integer {
             fn checked_div(self, other: Self) -> Option<Self> {
                 $type::checked_div(self, other)
             }
+
+            fn sign(self) -> Self {
+                (self > 0) as Self - (self < Self::ZERO) as Self
+            }
+
+            fn raised(self, exponent: i32) -> Option<Self> {
+                self.checked_pow(exponent.try_into().ok()?)
+            }
         }
 
         impl Remainder for $type {
@@ -181,16 +189,6 @@ macro_rules! impl_integer {
 
             fn magnitude(self) -> Option<Self> {
                 if self < Self::ZERO { self.checked_neg() } else { Some(self) }
-            }
-        }
-
-        impl RealNumber for $type {
-            fn sign(self) -> Self {
-                (self > 0) as Self - (self < Self::ZERO) as Self
-            }
-
-            fn raised(self, exponent: i32) -> Option<Self> {
-                self.checked_pow(exponent.try_into().ok()?)
             }
         }
 

@@ -2,7 +2,7 @@
 
 use num_complex::Complex;
 
-use super::{Element, Float, Real, math};
+use super::{Element, Float, Numeric, Real, Ring, math};
 
 /// A type with negative numbers: signed integers, floats and complex numbers.
 #[diagnostic::on_unimplemented(
@@ -33,38 +33,25 @@ pub trait Magnitude: Element {
     fn magnitude(self) -> Option<Self::Magnitude>;
 }
 
-/// A type of ordered numbers: integers and floats.
+/// A type of floats or of complex numbers.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is not a type of ordered numbers, which this operation requires",
-    note = "integers of 8 to 64 bits and floats are; convert `bool` first, `x.cast::<u8>()?`, and for complex numbers \
-            take a part: `x.real()?`, `x.abs()?`"
+    message = "`{Self}` is not a type of floats or complex numbers, which this operation requires",
+    note = "write the literals as floats, `1.0`, or convert first: `x.cast::<f64>()?`"
 )]
-pub trait RealNumber: Real {
-    /// Returns the sign of the number: -1, 0 or 1.
-    ///
-    /// A zero keeps its sign, and a NaN becomes the canonical NaN.
-    fn sign(self) -> Self;
+pub trait Inexact: Numeric + Ring<Sum = Self, Mean = Self> {
+    /// Writes the result of each value by the form of a map for the kind of the type.
+    #[doc(hidden)]
+    fn map_by<M: InexactMap>(map: &M, values: &[Self], results: &mut [Self]);
+}
 
-    /// Returns the square, or `None` if it does not fit in the integer type.
-    ///
-    /// A NaN becomes the canonical NaN.
-    fn squared(self) -> Option<Self> {
-        self.checked_mul(self)
-    }
+/// A map with a form for floats and a form for complex numbers.
+#[doc(hidden)]
+pub trait InexactMap {
+    /// Writes the result of each float.
+    fn of_floats<F: Float>(&self, values: &[F], results: &mut [F]);
 
-    /// Returns `self` to the power of `exponent`.
-    ///
-    /// For integers, the result is `None` if the power does not fit in the type, or if `exponent` is negative.
-    fn raised(self, exponent: i32) -> Option<Self>;
-
-    /// Returns `self` to the power of `exponent`.
-    ///
-    /// For integers, the result is `None` if the power does not fit in the type, or if `exponent` is negative.
-    fn to_power(self, exponent: Self) -> Option<Self> {
-        // Powers of integers other than 0, 1 and -1 overflow far below 100; for 0, 1 and -1 only the parity matters.
-        let exponent = exponent.to_integer()?;
-        self.raised(if exponent > 100 { 100 + (exponent % 2) as i32 } else { exponent.max(-1) as i32 })
-    }
+    /// Writes the result of each complex number.
+    fn of_complex<F: Float>(&self, values: &[Complex<F>], results: &mut [Complex<F>]);
 }
 
 /// A complex type: `Complex<f32>` or `Complex<f64>`.
@@ -83,6 +70,12 @@ pub trait ComplexElement: Element {
     fn of_parts(re: Self::Part, im: Self::Part) -> Self;
 }
 
+impl<T: Float> Inexact for T {
+    fn map_by<M: InexactMap>(map: &M, values: &[Self], results: &mut [Self]) {
+        map.of_floats(values, results);
+    }
+}
+
 impl<T: Float> Signed for T {
     fn negated(self) -> Option<Self> {
         Some(T::from_f64(-self.to_f64()))
@@ -94,24 +87,6 @@ impl<T: Float> Magnitude for T {
 
     fn magnitude(self) -> Option<Self> {
         Some(T::from_f64(self.to_f64().abs()))
-    }
-}
-
-impl<T: Float> RealNumber for T {
-    fn sign(self) -> Self {
-        T::from_f64(math::sign(self.to_f64()))
-    }
-
-    fn squared(self) -> Option<Self> {
-        Some(T::from_f64(self.to_f64() * self.to_f64()))
-    }
-
-    fn raised(self, exponent: i32) -> Option<Self> {
-        Some(T::from_f64(math::pow(self.to_f64(), exponent.into())))
-    }
-
-    fn to_power(self, exponent: Self) -> Option<Self> {
-        Some(T::from_f64(math::pow(self.to_f64(), exponent.to_f64())))
     }
 }
 

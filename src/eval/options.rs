@@ -36,11 +36,19 @@ pub(super) fn one_of_two(call: &Running<'_>, both: Checked<(AnyValue, AnyValue)>
 /// Computes a binary operation. At least one operand must be a tensor or an array.
 pub(super) fn zipped(call: &Running<'_>) -> Found {
     let name = call.op().name;
+    zipped_by(call, |left, right, is_swapped| zip(name, left, right, is_swapped))
+}
+
+/// Computes a binary operation by a function. At least one operand must be a tensor or an array.
+pub(super) fn zipped_by(
+    call: &Running<'_>,
+    zip: impl Fn(AnyOperand<'_>, RightOperand<'_>, bool) -> Checked<AnyValue>,
+) -> Found {
     let number = |parameter, dtype| Ok::<_, Fault>(RightOperand::Number(call.number(parameter, dtype)?));
     let result = match (call.maybe("x")?, call.maybe("y")?) {
-        (Some(x), Some(y)) => zip(name, x, RightOperand::Operand(y), false),
-        (Some(x), None) => zip(name, x, number("y", x.dtype())?, false),
-        (None, Some(y)) => zip(name, y, number("x", y.dtype())?, true),
+        (Some(x), Some(y)) => zip(x, RightOperand::Operand(y), false),
+        (Some(x), None) => zip(x, number("y", x.dtype())?, false),
+        (None, Some(y)) => zip(y, number("x", y.dtype())?, true),
         (None, None) => return call.seen(if call.literal("y").is_some() { "x" } else { "y" }).map(|x| x.to_value()),
     };
     call.done(result)

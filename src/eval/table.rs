@@ -5,10 +5,12 @@ use std::sync::OnceLock;
 use super::Fault;
 use super::arithmetic::tensor_of;
 use super::fault::{at, wrong};
-use super::options::{choice, mode_of, multiplied, of_list, of_two, one_of, one_of_two, with_narrow_index, zipped};
+use super::options::{
+    choice, mode_of, multiplied, of_list, of_two, one_of, one_of_two, with_narrow_index, zipped, zipped_by,
+};
 use super::running::Running;
 use crate::base::axes::Axes;
-use crate::dynamic::{AnyMatmul, AnyOperand, AnyTensor, AnyValue, chosen, chosen_backward};
+use crate::dynamic::{AnyMatmul, AnyOperand, AnyTensor, AnyValue, chosen, chosen_backward, is_close};
 use crate::lazy::{call::Call, completed, moves};
 use crate::ops::{Nanmedian, Norm, OpSpec, Parameter, Quantile, Split, Take, Tolerance, Var};
 use crate::pattern::Format;
@@ -60,7 +62,7 @@ const NUMPY_NAMES: &str = "absolute=abs amax=max amin=min arccos=acos arccosh=ac
     arctan=atan arctan2=atan2 arctanh=atanh argwhere=nonzero \
     astype=cast bitwise_and=bit_and bitwise_or=bit_or bitwise_xor=bit_xor cat=concat clip=clamp concatenate=concat \
     conjugate=conj dot=matmul divide=div expm1=exp_m1 fabs=abs fix=trunc floor_divide=div_floor fmod=rem \
-    getnnz=count_nonzero hstack=concat identity=eye index_select=take left_shift=shift_left log=ln log1p=ln_1p \
+    getnnz=count_nonzero hstack=concat identity=eye isclose=is_close index_select=take left_shift=shift_left log=ln log1p=ln_1p \
     logical_not=not masked_select=select moveaxis=move_axis movedim=move_axis multiply=mul \
     negative=neg permute=permute_axes power=pow rand=random reciprocal=recip remainder=rem_floor \
     repeat_interleave=repeat right_shift=shift_right rint=round \
@@ -259,10 +261,12 @@ static SINGLE: &[(&str, Run)] = listed! {
         let narrow = || CooTensor::random(shape.clone(), nnz, seed);
         call.done(with_narrow_index(&shape, narrow, || CooTensor::random_with_index(shape.clone(), nnz, seed)))
     };
+    is_close |call| {
+        let tolerance = tolerance_of(call)?;
+        zipped_by(call, |left, right, is_swapped| is_close(left, right, is_swapped, tolerance))
+    };
     allclose |call| {
-        let tolerance = Tolerance::within(call.real_or("rtol", 1e-5)?, call.real_or("atol", 1e-8)?);
-        let tolerance = if call.call().flag("equal_nan") { tolerance.equal_nan() } else { tolerance };
-        let is_close = call.whole("x")?.allclose(call.whole("y")?, tolerance);
+        let is_close = call.whole("x")?.allclose(call.whole("y")?, tolerance_of(call)?);
         let one = |is_close| Ok(AnyTensor::from(CooTensor::full([0usize; 0], is_close)?.with_index::<u64>()?));
         call.done(is_close.and_then(one))
     };
@@ -444,6 +448,12 @@ static SINGLE: &[(&str, Run)] = listed! {
         }
     };
 };
+
+/// Returns the tolerance of a comparison.
+fn tolerance_of(call: &Running<'_>) -> Result<Tolerance, Fault> {
+    let tolerance = Tolerance::within(call.real_or("rtol", 1e-5)?, call.real_or("atol", 1e-8)?);
+    Ok(if call.call().flag("equal_nan") { tolerance.equal_nan() } else { tolerance })
+}
 
 /// Returns the axes of both operands that `tensordot` contracts.
 fn sides(call: &Call) -> [Vec<isize>; 2] {

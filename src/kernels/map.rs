@@ -2,10 +2,13 @@
 
 use std::convert::Infallible;
 
+use num_complex::Complex;
+
 use crate::base::machine::in_wide_vectors;
 use crate::base::threads;
+use crate::element::complex::{rounded, wide};
 use crate::element::lanes::InLanes;
-use crate::element::{Element, Float};
+use crate::element::{Element, Float, Inexact, InexactMap};
 
 /// An elementwise function of values of type `T`.
 pub trait Map<T: Element> {
@@ -124,6 +127,62 @@ impl<F: Fn(f64) -> f64 + Copy> InLanes<F> {
             let missing = results.iter_mut().zip(values).filter(|(_, value)| !self.has(value.to_f64()));
             missing.for_each(|(result, value)| *result = T::from_f64((self.whole)(value.to_f64())));
         }
+    }
+}
+
+/// A map of floats of every type, computed in `f64`.
+pub(crate) trait FloatMap {
+    /// Writes the result of each value.
+    fn of_floats<T: Float>(&self, values: &[T], results: &mut [T]);
+}
+
+/// A map of floats that needs a few instructions.
+pub(crate) struct Quick<F>(pub(crate) F);
+
+impl<F: Fn(f64) -> f64 + Copy + Sync> FloatMap for Quick<F> {
+    fn of_floats<T: Float>(&self, values: &[T], results: &mut [T]) {
+        let f = |value: T| Some(T::from_f64(self.0(value.to_f64())));
+        // Every float has a result.
+        let _ = Each::quick("", f).block(values, results);
+    }
+}
+
+impl FloatMap for FunctionMap<'_> {
+    fn of_floats<T: Float>(&self, values: &[T], results: &mut [T]) {
+        let Ok(()) = self.block(values, results);
+    }
+}
+
+impl<F: Fn(f64) -> f64 + Copy + Sync> FloatMap for InLanes<F> {
+    fn of_floats<T: Float>(&self, values: &[T], results: &mut [T]) {
+        let Ok(()) = self.block(values, results);
+    }
+}
+
+/// A map of floats and of complex numbers, computed in `f64`; each part of a result is rounded once.
+pub(crate) struct ByKind<R> {
+    pub(crate) real: R,
+    pub(crate) complex: fn(Complex<f64>) -> Complex<f64>,
+}
+
+impl<R: FloatMap> InexactMap for ByKind<R> {
+    fn of_floats<F: Float>(&self, values: &[F], results: &mut [F]) {
+        self.real.of_floats(values, results);
+    }
+
+    fn of_complex<F: Float>(&self, values: &[Complex<F>], results: &mut [Complex<F>]) {
+        let f = self.complex;
+        threads::map_into(values, results, 4 * CALL, |value| rounded(f(wide(value))));
+    }
+}
+
+impl<T: Inexact, R: FloatMap> Map<T> for ByKind<R> {
+    type Out = T;
+    type Fault = Infallible;
+
+    fn block(&self, values: &[T], results: &mut [T]) -> Result<(), Infallible> {
+        T::map_by(self, values, results);
+        Ok(())
     }
 }
 

@@ -7,7 +7,7 @@ use crate::base::alloc::AllocError;
 use crate::base::machine::in_wide_vectors;
 use crate::base::recycle;
 use crate::base::threads;
-use crate::element::Element;
+use crate::element::{DType, Element};
 use crate::kernels::op::{GroupError, Op, Outcome};
 use crate::kernels::steps::{BLOCK, Filled, LEFT, MergePart, MergeSteps, RIGHT};
 
@@ -29,6 +29,9 @@ impl FillEffect {
         if is_same { FillEffect::Annihilated } else { FillEffect::Counts }
     }
 }
+
+/// A function of two elements, as a pointer.
+pub(crate) type PairFunction<A, B, U> = fn(A, B) -> Outcome<U>;
 
 /// A function of a left and a right element.
 pub trait Zip<A: Element, B: Element>: Op {
@@ -60,6 +63,12 @@ pub trait Zip<A: Element, B: Element>: Op {
     /// [`counts_unpaired`](Zip::counts_unpaired) is true.
     fn unpaired(&self, _entry: UnpairedEntry<A, B>) -> Outcome<Self::Out> {
         Ok(Self::Out::ZERO)
+    }
+
+    /// Returns the function for elements of a float type that is narrower than the operands, if the function differs
+    /// from [`apply`](Zip::apply).
+    fn in_narrow_floats(&self, _dtype: DType) -> Option<PairFunction<A, B, Self::Out>> {
+        None
     }
 
     /// Returns the integer that absorbs all elements of an integer type, given the smallest and the largest integer of

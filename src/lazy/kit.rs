@@ -13,7 +13,7 @@ use super::{lengths, maps, operators, reductions, zips};
 use crate::base::alloc;
 use crate::base::error::Result;
 use crate::convert::dense_array;
-use crate::element::{Element, Float, Numeric, RealNumber};
+use crate::element::{Element, Float, Numeric};
 use crate::ops::moved::Moves;
 use crate::ops::{self, OpSpec, Split, op};
 use crate::pattern::Pattern;
@@ -49,7 +49,7 @@ pub(super) fn is<X: Value>(input: &Arc<Node>) -> bool {
 /// Returns the implementation for tensors or arrays of floats.
 fn of_floats<F, X>(call: &Call, inputs: &[Arc<Node>]) -> Option<StepImpl>
 where
-    F: Float + Numeric + RealNumber,
+    F: Float + Numeric,
     X: Steps<Elem = F, Of<F> = X>,
 {
     if !inputs.first().is_some_and(is::<X>) {

@@ -9,7 +9,7 @@ use super::kit::is;
 use super::node::{Family, StepImpl, downcast};
 use super::steps::{LazyStored, Steps, found, is_float, methods, operand, step_impl};
 use super::text::text_of_list;
-use crate::element::{Bits, ComplexElement, Element, Float, Magnitude, Numeric, Real, RealNumber, Signed};
+use crate::element::{Bits, ComplexElement, Element, Float, Inexact, Magnitude, Numeric, Real, Signed};
 use crate::ops::table::functions::element_of_result;
 use crate::ops::{self, Isin, op};
 use crate::pattern::Pattern;
@@ -26,7 +26,7 @@ macro_rules! maps {
             @rows
             $($($sentence $name() [$bound] -> element_of_result!($result T) [$($backward)?];)*)*
             "Raises each element to the power of an integer"
-                powi(exponent: i32) [RealNumber] -> T [powi_backward];
+                powi(exponent: i32) [Numeric] -> T [powi_backward];
             "Raises each element to the power of a number"
                 powf(exponent: T) [Float] -> T [powf_backward];
             "Returns each element clamped to two bounds"
@@ -75,7 +75,7 @@ macro_rules! maps {
         /// Returns the implementation of a function with a gradient, or of its gradient.
         pub(super) fn find_impl<T, X>(call: &Call) -> Option<StepImpl>
         where
-            T: Float + Numeric + RealNumber,
+            T: Float + Numeric,
             X: Steps<Elem = T, Of<T> = X>,
         {
             $(maps!(@kit [$($backward)?] call, T, X, $name, $($arg: $type),*);)*

@@ -12,7 +12,7 @@ use super::kit::is;
 use super::node::{Node, StepImpl, downcast};
 use super::steps::{Steps, constant, found_both, row_of, step_impl};
 use super::zips::{Beside, both_gradients};
-use crate::element::{Bits, Element, Float, Numeric, RealNumber, Remainder, Signed};
+use crate::element::{Bits, Element, Float, Numeric, Remainder, Signed};
 use crate::kernels::zip::Zip;
 use crate::ops::backward::Differentiable;
 use crate::ops::descriptors::{Add, Div, Mul, MulNonzero, Rem, Sub};
@@ -36,10 +36,7 @@ fn gradients_of_both<P: Pattern, T: Float + Numeric, D: Differentiable>() -> Ste
 }
 
 /// Returns the implementation of an operation on an array and a tensor, or of the gradients of both operands.
-pub(super) fn find_impl<P: Pattern, T: Float + Numeric + RealNumber>(
-    call: &Call,
-    inputs: &[Arc<Node>],
-) -> Option<StepImpl> {
+pub(super) fn find_impl<P: Pattern, T: Float + Numeric>(call: &Call, inputs: &[Arc<Node>]) -> Option<StepImpl> {
     let [array, x, ..] = inputs else { return None };
     if !is::<ArrayD<T>>(array) || !is::<Tensor<P, T>>(x) {
         return None;

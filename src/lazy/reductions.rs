@@ -12,7 +12,7 @@ use super::steps::{LazyStored, Steps, family, found, methods, operand, step_impl
 use crate::base::axes::Axes;
 use crate::base::error::Result;
 use crate::element::accumulator_bytes::values_of;
-use crate::element::{Element, Float, Numeric, Real, RealNumber, Ring};
+use crate::element::{Element, Float, Inexact, Numeric, Real, Ring};
 use crate::ops::{
     self, ErasedOperand, ErasedResult, Nanmedian, Norm, Quantile, Stream, Var, accumulators, op, result_of,
 };
@@ -162,7 +162,7 @@ impl<T: Element, X: Steps<Elem = T>> Lazy<X> {
 /// Returns the implementation of an operation that many gradients use.
 pub(super) fn find_impl<T, X>(call: &Call, inputs: &[Arc<Node>]) -> Option<StepImpl>
 where
-    T: Float + Numeric + RealNumber,
+    T: Float + Numeric,
     X: Steps<Elem = T, Of<T> = X>,
 {
     match call.op {

@@ -10,6 +10,7 @@ use super::call::{Arg, Call, Typed};
 use super::node::{ErasedValue, Form, Node, StepImpl, downcast};
 use super::steps::{LazyStored, Steps, operand, step_impl};
 use super::text::text_of_list;
+use super::zips::{Beside, BesideStored, Side, zipped_by};
 use crate::CooTensor;
 use crate::base::error::{Error, Result};
 use crate::base::index::Index;
@@ -17,7 +18,7 @@ use crate::base::shape::Shape;
 use crate::convert::dense_array;
 use crate::element::{Element, Magnitude, Real};
 use crate::kernels::zip::Zip;
-use crate::ops::{self, OpSpec, Partner, Tolerance, op};
+use crate::ops::{self, Closeness, OpSpec, Partner, Tolerance, op};
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 
@@ -209,10 +210,10 @@ impl<P: Pattern, T: Real> LazyStored<P, T> {
 }
 
 /// Returns the call of a comparison within a tolerance.
-fn close(operands: [Arg; 2], tolerance: Tolerance) -> Call {
+fn close(op: &'static OpSpec, operands: [Arg; 2], tolerance: Tolerance) -> Call {
     let equal_nan = if tolerance.equal_nan { Arg::Flag(true) } else { Arg::Absent };
     let [x, y] = operands;
-    Call::of(&op::allclose, [x, y, Arg::Real(tolerance.rtol), Arg::Real(tolerance.atol), equal_nan])
+    Call::of(op, [x, y, Arg::Real(tolerance.rtol), Arg::Real(tolerance.atol), equal_nan])
 }
 
 fn tolerance_of(node: &Node) -> Tolerance {
@@ -241,24 +242,49 @@ fn compared<X: Steps<Elem: Magnitude>>() -> StepImpl {
     })
 }
 
+/// Returns the step of a comparison of each element within a tolerance.
+#[track_caller]
+fn compared_each<X: Steps<Elem: Magnitude>>(
+    x: &Lazy<X>,
+    y: Side<X>,
+    of: fn(usize) -> Arg,
+    tolerance: Tolerance,
+) -> Lazy<X::Of<bool>> {
+    let implementation =
+        step_impl!(X::Of<bool>, |node, inputs| { X::zipped(node.args(), inputs, Closeness::new(tolerance_of(node))) });
+    zipped_by(x, y, of, |operands| close(&op::is_close, operands, tolerance), implementation)
+}
+
 impl<T: Magnitude, X: Steps<Elem = T>> Lazy<X> {
+    /// Returns the step [`is_close`](crate::is_close()).
+    #[track_caller]
+    pub fn is_close(&self, other: impl Beside<X>, tolerance: impl Into<Tolerance>) -> Lazy<X::Of<bool>> {
+        compared_each(self, other.side(), Arg::Input, tolerance.into())
+    }
+
     /// Returns the step [`allclose`](crate::allclose()): a tensor of rank 0.
     ///
     /// The [`item`](CooTensor::item) of the result is true if all elements of the two operands are close.
     #[track_caller]
     pub fn allclose(&self, other: &Self, tolerance: impl Into<Tolerance>) -> Lazy<CooTensor<bool>> {
-        let call = close([Arg::Input(0), Arg::Input(1)], tolerance.into());
+        let call = close(&op::allclose, [Arg::Input(0), Arg::Input(1)], tolerance.into());
         Lazy::step(call, [&self.node, &other.node], compared::<X>())
     }
 }
 
 impl<P: Pattern, T: Magnitude> LazyStored<P, T> {
+    /// Returns the step [`is_close`](crate::is_close()) of the stored entries.
+    #[track_caller]
+    pub fn is_close(&self, other: impl BesideStored<P, T>, tolerance: impl Into<Tolerance>) -> Lazy<Tensor<P, bool>> {
+        compared_each(&self.x, other.entries(), Arg::Stored, tolerance.into())
+    }
+
     /// Returns the step [`allclose`](crate::allclose()) of the stored entries.
     ///
     /// The step does not have a textual form.
     #[track_caller]
     pub fn allclose(&self, other: &Self, tolerance: impl Into<Tolerance>) -> Lazy<CooTensor<bool>> {
-        let call = close([Arg::Stored(0), Arg::Stored(1)], tolerance.into()).without_text();
+        let call = close(&op::allclose, [Arg::Stored(0), Arg::Stored(1)], tolerance.into()).without_text();
         Lazy::step(call, [&self.x.node, &other.x.node], compared::<Tensor<P, T>>())
     }
 }

@@ -62,7 +62,7 @@ macro_rules! family {
         impl<$($X: $bound),*> $crate::element::FloatVisitor for Find<$($X),*> {
             type Out = $crate::lazy::node::Family;
 
-            fn visit<F: $crate::element::Float + $crate::element::Numeric + $crate::element::RealNumber>(self) -> Self::Out {
+            fn visit<F: $crate::element::Float + $crate::element::Numeric>(self) -> Self::Out {
                 |$call, $inputs| $find
             }
         }

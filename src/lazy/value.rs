@@ -19,7 +19,7 @@ use crate::base::limit::default_limit;
 use crate::base::sealed::Sealed;
 use crate::base::shape::Shape;
 use crate::base::{recycle, threads};
-use crate::element::{DType, Element, Float, FloatVisitor, Number, Numeric, RealNumber};
+use crate::element::{DType, Element, Float, FloatVisitor, Number, Numeric};
 use crate::kernels::steps::BLOCK;
 use crate::ops::{self, moved::Moves};
 use crate::pattern::{AnyPattern, AxisCoords, Format, Memo, Pattern, of_width};
@@ -399,7 +399,7 @@ struct AtEntries<'a>(&'a [ErasedValue; 2]);
 impl FloatVisitor for AtEntries<'_> {
     type Out = Result<ErasedValue>;
 
-    fn visit<F: Float + Numeric + RealNumber>(self) -> Result<ErasedValue> {
+    fn visit<F: Float + Numeric>(self) -> Result<ErasedValue> {
         let [x, g] = self.0.each_ref().map(downcast::<Erased<F>>);
         ops::any_backward(x, g, Axes::none()).map(|gradient| Arc::new(gradient) as ErasedValue)
     }

@@ -11,7 +11,7 @@ use super::node::{ErasedValue, Node, StepImpl, downcast};
 use super::steps::{LazyStored, Steps, constant, family, found, found_both, methods, operand, step, step_impl, viewed};
 use crate::base::error::Result;
 use crate::base::sealed::Sealed;
-use crate::element::{Bits, Element, Float, Numeric, Real, RealNumber, Remainder, Shift};
+use crate::element::{Bits, Element, Float, Numeric, Real, Remainder, Shift};
 use crate::kernels::zip::Zip;
 use crate::ops::backward::{Differentiable, gradients};
 use crate::ops::{self, ErasedOperand, ErasedResult, OpSpec, Operand, descriptors, op};
@@ -115,13 +115,25 @@ fn zipped<X: Steps, Z: Zip<X::Elem, X::Elem> + Default>(
     y: Side<X>,
     of: fn(usize) -> Arg,
 ) -> Lazy<X::Of<Z::Out>> {
+    zipped_by(x, y, of, |operands| Call::of(op, operands), of_both::<X, Z>())
+}
+
+/// Returns the step of an operation on two operands, by its call and its implementation.
+#[track_caller]
+pub(super) fn zipped_by<X: Steps, U: Element>(
+    x: &Lazy<X>,
+    y: Side<X>,
+    of: fn(usize) -> Arg,
+    call: impl FnOnce([Arg; 2]) -> Call,
+    implementation: StepImpl,
+) -> Lazy<X::Of<U>> {
     let (y, node) = match y {
         Side::Number(number) => (Arg::element(number), None),
         Side::Array(y) => (Arg::Input(1), Some(y.node)),
         Side::Step(y) => (of(1), Some(y.node)),
     };
     let inputs = std::iter::once(Arc::clone(&x.node)).chain(node).collect();
-    Lazy::of(Arc::new(step(Call::of(op, [of(0), y]), inputs, of_both::<X, Z>())))
+    Lazy::of(Arc::new(step(call([of(0), y]), inputs, implementation)))
 }
 
 /// Returns the implementation of an operation.
@@ -205,7 +217,7 @@ macro_rules! zips {
         /// unless it is a number.
         fn row<T, X>(call: &Call, y: Option<&Arc<Node>>) -> Option<StepImpl>
         where
-            T: Float + Numeric + RealNumber,
+            T: Float + Numeric,
             X: Steps<Elem = T, Of<T> = X>,
         {
             $(crate::__if_some! { [$($backward)? $($of)?]
@@ -226,7 +238,7 @@ crate::__binary! { zips }
 /// Returns the implementation of an operation with gradients, or of its gradients.
 pub(super) fn find_impl<T, X>(call: &Call, inputs: &[Arc<Node>]) -> Option<StepImpl>
 where
-    T: Float + Numeric + RealNumber,
+    T: Float + Numeric,
     X: Steps<Elem = T, Of<T> = X>,
 {
     match call.arg(1) {

@@ -4,9 +4,7 @@ use super::zip as binary;
 use crate::base::axes::Axes;
 use crate::base::error::Result;
 use crate::base::index::Position;
-use crate::element::{
-    Bits, ComplexElement, Element, Float, Magnitude, Numeric, Real, RealNumber, Remainder, Ring, Shift,
-};
+use crate::element::{Bits, ComplexElement, Element, Float, Inexact, Magnitude, Numeric, Real, Remainder, Ring, Shift};
 use crate::ops::map::methods::functions;
 use crate::ops::operand::Operand;
 use crate::ops::table::functions::element_of_result;
@@ -112,6 +110,9 @@ macro_rules! operations {
             binary::allclose [<Y>] (other: Y, tolerance: impl Into<Tolerance>) -> bool [where
                 $elem: Magnitude,
                 Y: Partner<Self, Elem = $elem, Zipped<bool>: Operand<Elem = bool>>];
+            "Returns whether each element is close to the element of another operand"
+            binary::is_close [<Y>] (other: Y, tolerance: impl Into<Tolerance>) -> Y::Zipped<bool> [where
+                $elem: Magnitude, Y: Partner<Self, Elem = $elem>];
             "Returns the softmax over the given axes"
             product::softmax [] (options: impl Into<Axes>) -> $Reduced<$Own, $elem> [where $elem: Float];
             "Returns the logarithm of the softmax over the given axes"

@@ -457,6 +457,7 @@ operations! {
     powf "x exponent" Each;
     // Masks and choices.
     allclose "x y rtol? atol? equal_nan?" Whole;
+    is_close "x y rtol? atol? equal_nan?" Each;
     where_ "condition yes no" Each [own_pattern];
     scale "x axis factors" Scaled;
     mask "x mask" Each [own_pattern];

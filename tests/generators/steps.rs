@@ -402,7 +402,9 @@ pub fn of_bools<P: Pattern>() -> Vec<Step<Tensor<P, bool>>> {
 /// The steps of tensors of complex numbers.
 pub fn of_complex<P: Pattern>() -> Vec<Step<Tensor<P, Complex<f64>>>> {
     steps! {Tensor<P, Complex<f64>>, |x, y, w|
-        plain conj(); plain neg(); cast real(); cast imag(); cast abs(); plain add(y); plain sub(y); plain mul(y);
+        plain conj(); plain neg(); cast real(); cast imag(); cast abs(); cast angle(); plain exp(); plain ln(); plain sqrt();
+        plain square(); plain recip(); plain sign(); plain powi(2); plain pow(y); plain nansum(w.kept());
+        plain nanmean(w.axis); plain nanprod(w.kept()); plain add(y); plain sub(y); plain mul(y);
         plain div(y); plain mul(Complex::new(0.0, 1.0)); cast equal(y); cast isnan(); cast isreal(); plain sum(w.kept());
         plain mean(w.axis); plain prod(w.kept()); cast var(w.kept()); cast any(w.axis); both mul(y); both add(y);
         stored sum(w.kept()); stored conj(); plain flip(w.axis); plain transpose(); plain matmul(y);

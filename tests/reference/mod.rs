@@ -15,6 +15,7 @@
 // Every test includes this folder, and none uses all of it.
 #![allow(dead_code, unreachable_pub)]
 
+pub mod complex;
 pub mod dense;
 pub mod exact;
 pub mod gradients;

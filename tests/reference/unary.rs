@@ -5,6 +5,7 @@
 //! canonical one. Integers are computed without a bound, and then fit their type or do not.
 
 use std::cmp::Ordering;
+use std::f64::consts::PI;
 
 use num_complex::Complex;
 
@@ -96,6 +97,8 @@ pub fn function(name: &str, x: f64) -> f64 {
         "log2" => libm::log2(x),
         "log10" => libm::log10(x),
         "sin" => libm::sin(x),
+        "sinc" if x == 0.0 => 1.0,
+        "sinc" => sin_of_turns(x.abs()) / (PI * x.abs()) + 0.0,
         "cos" => libm::cos(x),
         "tan" => libm::tan(x),
         "asin" => libm::asin(x),
@@ -115,6 +118,29 @@ pub fn function(name: &str, x: f64) -> f64 {
         _ => panic!("no function {name}"),
     };
     y.canonical()
+}
+
+/// The sine of π times a number. Before the product, nothing is rounded.
+fn sin_of_turns(x: f64) -> f64 {
+    let quarters = (x % 2.0 * 2.0).round();
+    let angle = (x % 2.0 - quarters / 2.0) * PI;
+    match quarters as i32 % 4 {
+        0 => libm::sin(angle),
+        1 => libm::cos(angle),
+        2 => -libm::sin(angle),
+        _ => -libm::cos(angle),
+    }
+}
+
+/// The slope of `sinc`: near zero a sum of powers.
+fn slope_of_sinc(x: f64) -> f64 {
+    if x.abs() >= 0.25 || x.is_nan() {
+        return (sin_of_turns(x.abs() % 2.0 + 0.5) - function("sinc", x)) / x;
+    }
+    // Each term is the one before it times `-(πx)² (k + 1) / (k (2k + 2) (2k + 3))`.
+    let square = (PI * x) * (PI * x);
+    let terms = (1..9u32).rev().fold(1.0, |sum, k| 1.0 - sum * square / f64::from(2 * k * (2 * k + 3)));
+    -PI * PI * x / 3.0 * terms
 }
 
 /// The nearest integer, of two that are as near the even one; a zero has the sign of `x`.
@@ -163,6 +189,7 @@ pub fn slope(name: &str, x: f64) -> f64 {
         "log2" => 1.0 / (x * std::f64::consts::LN_2),
         "log10" => 1.0 / (x * std::f64::consts::LN_10),
         "sin" => libm::cos(x),
+        "sinc" => slope_of_sinc(x),
         "cos" => -libm::sin(x),
         "tan" => 1.0 + libm::tan(x) * libm::tan(x),
         "asin" => 1.0 / libm::sqrt((1.0 - x) * (1.0 + x)),

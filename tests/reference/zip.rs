@@ -60,6 +60,8 @@ pub enum Arith {
     Atan2,
     /// `ln(exp(a) + exp(b))`.
     Logaddexp,
+    /// The nearest number to `a` on the side of `b`.
+    Nextafter,
     /// `a` doubled `b` times.
     ShiftLeft,
     /// `a` halved `b` times, rounded down.
@@ -177,7 +179,7 @@ macro_rules! integers {
                     BitXor => return Ok(a ^ b),
                     Pow if other < 0 => return Err(Why::Overflow),
                     // As many factors as it takes to leave every type, odd or even.
-                    Copysign | Hypot | Atan2 | Logaddexp => panic!("no {op:?} of integers"),
+                    Copysign | Hypot | Atan2 | Logaddexp | Nextafter => panic!("no {op:?} of integers"),
                     Pow => (0..other.min(128 + other % 2)).fold(1i128, |power, _| power.saturating_mul(wide)),
                 };
                 <$type>::try_from(result).map_err(|_| Why::Overflow)
@@ -230,6 +232,16 @@ macro_rules! floats {
                     Minimum => if x < y { a } else { b },
                     Maximum => if x > y { a } else { b },
                     Copysign => $narrow(if y.is_sign_negative() && !y.is_nan() { -x.abs() } else { x.abs() }),
+                    Nextafter if Scalar::is_nan(a) || Scalar::is_nan(b) => <$type>::NAN,
+                    Nextafter if a == b => b,
+                    Nextafter => {
+                        let tiny = <$type>::from_bits(1);
+                        let bits = [a.to_bits().wrapping_add(1), a.to_bits().wrapping_sub(1)];
+                        let near = bits.map(<$type>::from_bits).into_iter().chain([tiny, -tiny]);
+                        let order = |x: &$type, y: &$type| x.partial_cmp(y).expect("a number");
+                        let beside = near.filter(|&x| if b > a { x > a } else { x < a });
+                        if b > a { beside.min_by(order) } else { beside.max_by(order) }.expect("a number")
+                    }
                     Pow => <$type as SummedFloat>::narrow(power(f64::from(a), f64::from(b))),
                     _ => panic!("no {op:?} of floats"),
                 };
@@ -306,6 +318,11 @@ macro_rules! complex {
                         let (ratio, scale) = (b.re / b.im, 1.0 / (b.im + b.re * (b.re / b.im)));
                         Complex::new((a.re * ratio + a.im) * scale, (a.im * ratio - a.re) * scale)
                     }
+                    Pow => {
+                        let [a, b] = [a, b].map(|z| Complex::new(f64::from(z.re), f64::from(z.im)));
+                        let power = super::complex::pow(a, b);
+                        Complex::new(FloatScalar::nearest(power.re), FloatScalar::nearest(power.im))
+                    }
                     _ => panic!("no {op:?} of complex numbers"),
                 };
                 Ok(result.canonical())
@@ -323,6 +340,7 @@ macro_rules! complex {
                     MulNonzero if on_the_left && !fill.truthy() => Some(true),
                     Mul | MulNonzero if either => Some(true),
                     Mul | MulNonzero => (!fill.truthy() && other.is_none_or(Scalar::is_finite)).then_some(false),
+                    Pow => (!on_the_left && !fill.truthy()).then_some(true),
                     Div if !fill.truthy() && other.is_none() && on_the_left => Some(false),
                     Div => (if on_the_left { both } else { either }).then_some(true),
                     _ => None,

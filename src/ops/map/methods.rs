@@ -1,7 +1,7 @@
 //! The elementwise functions as methods of tensors and stored views.
 
 use crate::base::error::Result;
-use crate::element::{Bits, ComplexElement, Element, Float, Magnitude, Real, RealNumber, Signed};
+use crate::element::{Bits, ComplexElement, Element, Float, Inexact, Magnitude, Numeric, Real, Signed};
 use crate::ops::map;
 use crate::ops::table::functions::element_of_result;
 use crate::pattern::Pattern;
@@ -43,7 +43,7 @@ macro_rules! functions_with_arguments {
         /// The errors of [`powi`](crate::powi()).
         pub fn powi(&self, exponent: i32) -> Result<Tensor<P, $elem>>
         where
-            $elem: RealNumber,
+            $elem: Numeric,
         {
             map::powi(self, exponent)
         }

@@ -13,10 +13,10 @@ pub use self::classify::{
     isreal, isreal_into, signbit, signbit_into,
 };
 pub use self::isin::{Isin, IsinKind, isin, isin_into};
-pub use self::numbers::{abs, clamp, conj, imag, neg, not, real, sign};
+pub use self::numbers::{abs, angle, clamp, conj, imag, neg, not, real, sign};
 pub use self::powers::{cbrt, exp, exp_m1, exp2, ln, ln_1p, log2, log10, powf, powi, recip, sqrt, square};
 pub use self::rounding::*;
-pub use self::trigonometric::{acos, acosh, asin, asinh, atan, atanh, cos, cosh, sin, sinh, tan, tanh};
+pub use self::trigonometric::{acos, acosh, asin, asinh, atan, atanh, cos, cosh, sin, sinc, sinh, tan, tanh};
 // Inside the crate, a gradient is called `NAME_backward`.
 pub(crate) use self::{numbers::*, powers::*, trigonometric::*};
 

@@ -2,8 +2,8 @@
 
 use super::{apply, chain_rule};
 use crate::base::error::{Error, Result};
-use crate::element::{Bits, ComplexElement, Float, Magnitude, Real, RealNumber, Signed, math};
-use crate::kernels::map::Each;
+use crate::element::{Bits, ComplexElement, Float, Magnitude, Numeric, Real, Signed, math};
+use crate::kernels::map::{CALL, Each};
 use crate::ops::op;
 use crate::ops::operand::Operand;
 
@@ -168,17 +168,20 @@ pub fn abs_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
 ///
 /// *y*<sub>i</sub> = −1 if *x*<sub>i</sub> < 0, 0 if *x*<sub>i</sub> = 0, and 1 if *x*<sub>i</sub> > 0
 ///
-/// Zeros keep their sign. In contrast, `f64::signum` of a zero is ±1. `bool` and complex numbers do not have a sign,
-/// and do not compile.
+/// Zeros of real types keep their sign. In contrast, `f64::signum` of a zero is ±1.
+///
+/// The sign of a complex number is *x*<sub>i</sub> / |*x*<sub>i</sub>|, and 0 for zero. Each part is within 2 units in
+/// the last place. `bool` does not have a sign, and does not compile.
 ///
 #[doc = page!(shapes)]
 /// # NaN
 ///
-/// NaN yields the canonical NaN.
+/// NaN yields the canonical NaN. If one part of a complex number is infinite, the other part counts as 0, even if it is
+/// NaN. A complex number with two infinite parts, or with a part of NaN and no infinite part, yields NaN in both parts.
 ///
 /// # Gradient
 ///
-/// None: the result is constant almost everywhere.
+/// None: the result is constant almost everywhere, and complex numbers do not have gradients.
 ///
 /// # Errors
 ///
@@ -188,24 +191,19 @@ pub fn abs_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
 /// ```
 /// use lacuna::{CooTensor, sign};
 /// use ndarray::arr1;
+/// use num_complex::Complex;
 ///
 /// let x = CooTensor::new([4], vec![vec![0, 2, 3]], vec![0.5, -0.0, -7.0], 0.0)?;
 /// assert_eq!(sign(&x)?.to_dense()?, arr1(&[1.0, 0.0, -0.0, -1.0]).into_dyn());
 /// assert_eq!(sign(&x)?.to_dense()?, sign(&x.to_dense()?)?);
 /// assert_eq!(sign(&arr1(&[7u8, 0]))?, arr1(&[1, 0]));
+/// assert_eq!(sign(&arr1(&[Complex::new(3.0, -4.0)]))?, arr1(&[Complex::new(0.6, -0.8)]));
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 ///
-/// Complex numbers do not compile:
-///
-/// ```compile_fail,E0277
-/// # use {lacuna::sign, num_complex::Complex};
-/// sign(&ndarray::arr1(&[Complex::new(0.0, 1.0)]));
-/// ```
-///
-/// Definition: [`numpy.sign`](https://numpy.org/doc/stable/reference/generated/numpy.sign.html).
+/// Definition: [`numpy.sign`](https://numpy.org/doc/stable/reference/generated/numpy.sign.html) of numpy 2.
 #[doc(alias = "signum")]
-pub fn sign<X: Operand<Elem: RealNumber>>(x: &X) -> Result<X::Mapped<X::Elem>> {
+pub fn sign<X: Operand<Elem: Numeric>>(x: &X) -> Result<X::Mapped<X::Elem>> {
     apply(x, &Each::quick(op::sign.name, |value: X::Elem| Some(value.sign())))
 }
 
@@ -438,6 +436,50 @@ pub fn real<X: Operand<Elem: ComplexElement>>(x: &X) -> Result<X::Mapped<<X::Ele
 /// Definition: [`numpy.imag`](https://numpy.org/doc/stable/reference/generated/numpy.imag.html).
 pub fn imag<X: Operand<Elem: ComplexElement>>(x: &X) -> Result<X::Mapped<<X::Elem as ComplexElement>::Part>> {
     apply(x, &Each::quick(op::imag.name, |value: X::Elem| Some(canonical(value.parts().1))))
+}
+
+/// Returns the angle of each element in the complex plane, between −π and π.
+///
+/// *y*<sub>i</sub> = atan2(Im *x*<sub>i</sub>, Re *x*<sub>i</sub>)
+///
+/// The angle is in radians and is computed in `f64`, within 2 units in the last place. Results are bitwise identical on
+/// every machine. The sign of an imaginary part of zero selects between −π and π. Types without an imaginary part do
+/// not compile.
+///
+#[doc = page!(shapes)]
+/// # NaN
+///
+/// NaN in either part yields the canonical NaN.
+///
+/// # Gradient
+///
+/// None: only floats have gradients.
+///
+/// # Errors
+///
+#[doc = page!(costs)]
+/// # Examples
+///
+/// ```
+/// use lacuna::{CooTensor, angle};
+/// use num_complex::Complex;
+/// use std::f64::consts::{FRAC_PI_4, PI};
+///
+/// let x = CooTensor::new([3], vec![vec![1, 2]], vec![Complex::new(2.0, -2.0), Complex::new(-1.0, 0.0)], Complex::ZERO)?;
+/// assert_eq!(angle(&x)?.values(), [-FRAC_PI_4, PI]);
+/// assert_eq!(angle(&x)?.to_dense()?, angle(&x.to_dense()?)?);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// Definition: [`numpy.angle`](https://numpy.org/doc/stable/reference/generated/numpy.angle.html) of complex numbers.
+#[doc(alias = "arg")]
+#[doc(alias = "phase")]
+pub fn angle<X: Operand<Elem: ComplexElement>>(x: &X) -> Result<X::Mapped<<X::Elem as ComplexElement>::Part>> {
+    let angle_of = |value: X::Elem| {
+        let (re, im) = value.parts();
+        Some(Float::from_f64(math::atan2(im.into(), re.into())))
+    };
+    apply(x, &Each { operation: op::angle.name, picoseconds: CALL, f: angle_of })
 }
 
 /// Returns the same number; NaN becomes the canonical NaN.

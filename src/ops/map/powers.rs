@@ -4,10 +4,9 @@ use std::f64::consts::{LN_2, LN_10};
 
 use super::apply;
 use super::chain_rule;
-use super::quick;
 use crate::base::error::{Error, Result};
-use crate::element::{Float, Real, RealNumber, lanes, math};
-use crate::kernels::map::{CALL, Each, FunctionMap};
+use crate::element::{Float, Inexact, Numeric, Real, complex_math, lanes, math};
+use crate::kernels::map::{ByKind, CALL, Each, FunctionMap, Quick};
 use crate::ops::op;
 use crate::ops::operand::Operand;
 
@@ -15,12 +14,14 @@ use crate::ops::operand::Operand;
 ///
 /// *y*<sub>i</sub> = *x*<sub>i</sub>²
 ///
-/// The square of a float is rounded once. `bool` and complex numbers do not compile.
+/// The square of a float is rounded once. The real part of a complex square is computed as (Re *x*<sub>i</sub> − Im
+/// *x*<sub>i</sub>)(Re *x*<sub>i</sub> + Im *x*<sub>i</sub>), which does not cancel. Each part of a complex square is
+/// within 2 units in the last place, and a real part of zero is `+0.0`. `bool` does not compile.
 ///
 #[doc = page!(shapes)]
 /// # NaN
 ///
-/// NaN yields the canonical NaN.
+/// NaN yields the canonical NaN. For complex numbers, each part follows from the formula.
 ///
 /// # Gradient
 ///
@@ -45,7 +46,7 @@ use crate::ops::operand::Operand;
 /// ```
 ///
 /// Definition: [`numpy.square`](https://numpy.org/doc/stable/reference/generated/numpy.square.html).
-pub fn square<X: Operand<Elem: RealNumber>>(x: &X) -> Result<X::Mapped<X::Elem>> {
+pub fn square<X: Operand<Elem: Numeric>>(x: &X) -> Result<X::Mapped<X::Elem>> {
     apply(x, &Each::quick(op::square.name, X::Elem::squared))
 }
 
@@ -85,13 +86,17 @@ pub fn square_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
 ///
 /// *y*<sub>i</sub> = √*x*<sub>i</sub>
 ///
-/// The result is correctly rounded.
+/// The result for a float is correctly rounded.
+///
+/// The root of a complex number has a real part of at least 0, and its imaginary part has the sign of Im
+/// *x*<sub>i</sub>. Each part is within 2 units in the last place.
 ///
 /// # NaN
 ///
-/// NaN and numbers below zero yield NaN; `-0.0` yields `-0.0`.
+/// NaN and floats below zero yield NaN; the float `-0.0` yields `-0.0`. Complex numbers with an infinite or NaN part
+/// yield the values of `csqrt` in Annex G of C99.
 ///
-#[doc = page!(float)]
+#[doc = page!(inexact)]
 /// ```
 /// use lacuna::{CooTensor, sqrt};
 /// use ndarray::arr1;
@@ -101,8 +106,8 @@ pub fn square_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
 /// assert_eq!(sqrt(&arr1(&[4.0f32, 0.0]))?, arr1(&[2.0, 0.0]));
 /// # Ok::<(), lacuna::Error>(())
 /// ```
-pub fn sqrt<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
-    apply(x, &quick(&op::sqrt, f64::sqrt))
+pub fn sqrt<X: Operand<Elem: Inexact>>(x: &X) -> Result<X::Mapped<X::Elem>> {
+    apply(x, &ByKind { real: Quick(f64::sqrt), complex: complex_math::sqrt })
 }
 
 /// Returns the gradient of [`sqrt`](crate::sqrt()): the upstream gradient times the derivative.
@@ -201,13 +206,16 @@ pub fn cbrt_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
 ///
 /// *y*<sub>i</sub> = 1 / *x*<sub>i</sub>
 ///
-/// The result is correctly rounded.
+/// The result for a float is correctly rounded. For complex numbers, each part of the result is within 2 units in the
+/// last place.
 ///
 /// # NaN
 ///
-/// NaN yields NaN; a zero yields the infinity with the same sign.
+/// NaN yields NaN; the float zero yields the infinity with the same sign. The complex zero yields NaN in both parts, as
+/// in numpy. A complex number with one infinite part and one finite part yields 0. Other complex numbers with an
+/// infinite or NaN part yield NaN.
 ///
-#[doc = page!(float)]
+#[doc = page!(inexact)]
 /// ```
 /// use lacuna::{CooTensor, recip};
 /// use ndarray::arr1;
@@ -218,8 +226,8 @@ pub fn cbrt_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 #[doc(alias = "reciprocal")]
-pub fn recip<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
-    apply(x, &quick(&op::recip, |x| 1.0 / x))
+pub fn recip<X: Operand<Elem: Inexact>>(x: &X) -> Result<X::Mapped<X::Elem>> {
+    apply(x, &ByKind { real: Quick(|x| 1.0 / x), complex: complex_math::recip })
 }
 
 /// Returns the gradient of [`recip`](crate::recip()): the upstream gradient times the derivative.
@@ -259,12 +267,14 @@ pub fn recip_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
 /// *y*<sub>i</sub> = *x*<sub>i</sub><sup>exponent</sup>
 ///
 /// The power of a float is within 1 unit in the last place of the exact power. Results are bitwise identical on every
-/// machine. A square is rounded once. `bool` and complex numbers do not compile.
+/// machine. The square of a float is rounded once. The powers of complex numbers are those of [`pow`](crate::pow()).
+/// `bool` does not compile.
 ///
 #[doc = page!(shapes)]
 /// # NaN
 ///
-/// NaN yields the canonical NaN, except that NaN to the power of 0 is 1.
+/// NaN yields the canonical NaN, except that NaN to the power of 0 is 1. For complex numbers, see
+/// [`pow`](crate::pow()).
 ///
 /// # Gradient
 ///
@@ -293,7 +303,7 @@ pub fn recip_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
 ///
 /// Definition: [`numpy.power`](https://numpy.org/doc/stable/reference/generated/numpy.power.html).
 #[doc(alias = "power")]
-pub fn powi<X: Operand<Elem: RealNumber>>(x: &X, exponent: i32) -> Result<X::Mapped<X::Elem>> {
+pub fn powi<X: Operand<Elem: Numeric>>(x: &X, exponent: i32) -> Result<X::Mapped<X::Elem>> {
     apply(x, &Each { operation: op::powi.name, picoseconds: CALL, f: power_of::<X::Elem>(exponent)? })
 }
 
@@ -400,24 +410,31 @@ pub fn powf_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
 ///
 /// *y*<sub>i</sub> = e<sup>*x*<sub>i</sub></sup>
 ///
-/// The result is within 1 unit in the last place.
+/// The result for a float is within 1 unit in the last place.
+///
+/// For a complex number *a* + *b*i, the result is e<sup>*a*</sup> (cos *b* + i sin *b*). Each part is within 3 units in
+/// the last place.
 ///
 /// # NaN
 ///
-/// NaN yields NaN; `-inf` yields 0.
+/// NaN yields NaN; `-inf` yields 0. Complex numbers with an infinite or NaN part yield the values of `cexp` in Annex G
+/// of C99.
 ///
-#[doc = page!(float)]
+#[doc = page!(inexact)]
 /// ```
 /// use lacuna::{CooTensor, exp};
 /// use ndarray::arr1;
+/// use num_complex::Complex;
 ///
 /// let x = CooTensor::new([3], vec![vec![0, 2]], vec![0.25, 0.5], 1.0)?;
 /// assert_eq!(exp(&x)?.to_dense()?, exp(&x.to_dense()?)?);
 /// assert_eq!(exp(&arr1(&[0.0, f32::NEG_INFINITY]))?, arr1(&[1.0, 0.0]));
+/// let turned = exp(&arr1(&[Complex::new(0.0, std::f64::consts::PI)]))?;
+/// assert!((turned[0] + 1.0).norm() < 1e-15);
 /// # Ok::<(), lacuna::Error>(())
 /// ```
-pub fn exp<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
-    apply(x, &lanes::exp())
+pub fn exp<X: Operand<Elem: Inexact>>(x: &X) -> Result<X::Mapped<X::Elem>> {
+    apply(x, &ByKind { real: lanes::exp(), complex: complex_math::exp })
 }
 
 /// Returns the gradient of [`exp`](crate::exp()): the upstream gradient times the derivative.
@@ -573,24 +590,30 @@ pub fn exp_m1_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
 /// The logarithm of zero is `-inf`, so a fill of zero becomes `-inf`. [`ln_1p`] keeps a fill of zero, and `x.stored()`
 /// keeps any fill.
 ///
-/// The result is within 1 unit in the last place.
+/// The result for a float is within 1 unit in the last place.
+///
+/// The logarithm of a complex number has the real part ln |*x*<sub>i</sub>|, and its imaginary part is the angle of
+/// *x*<sub>i</sub>, from −π to π. Each part is within 3 units in the last place, also near the unit circle.
 ///
 /// # NaN
 ///
-/// NaN and numbers below zero yield NaN.
+/// NaN and floats below zero yield NaN. Complex numbers with an infinite or NaN part yield the values of `clog` in Annex
+/// G of C99.
 ///
-#[doc = page!(float)]
+#[doc = page!(inexact)]
 /// ```
 /// use lacuna::{CooTensor, ln};
+/// use num_complex::Complex;
 ///
 /// let x = CooTensor::new([3], vec![vec![0, 2]], vec![0.25, 0.5], 1.0)?;
 /// assert_eq!(ln(&x)?.to_dense()?, ln(&x.to_dense()?)?);
+/// assert_eq!(ln(&ndarray::arr1(&[Complex::new(0.0, 1.0)]))?[0], Complex::new(0.0, std::f64::consts::FRAC_PI_2));
 /// assert_eq!(x.with_fill(0.0).stored().ln()?.fill(), 0.0);
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 #[doc(alias = "log")]
-pub fn ln<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
-    apply(x, &FunctionMap(&math::ln))
+pub fn ln<X: Operand<Elem: Inexact>>(x: &X) -> Result<X::Mapped<X::Elem>> {
+    apply(x, &ByKind { real: FunctionMap(&math::ln), complex: complex_math::ln })
 }
 
 /// Returns the gradient of [`ln`](crate::ln()): the upstream gradient times the derivative.
@@ -797,7 +820,7 @@ pub fn log10_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
 }
 
 /// Returns the function that raises a value to `exponent`, or an error if the type does not have such powers.
-fn power_of<T: RealNumber>(exponent: i32) -> Result<impl Fn(T) -> Option<T> + Copy + Sync> {
+fn power_of<T: Numeric>(exponent: i32) -> Result<impl Fn(T) -> Option<T> + Copy + Sync> {
     if exponent < 0 && T::ZERO.to_integer().is_some() {
         let why = format!("integers do not support the exponent {exponent}; cast to a float type first");
         return Err(Error::Argument { operation: op::powi.name, why });

@@ -62,6 +62,68 @@ pub fn sin_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
     chain_rule(x, &math::cos, upstream)
 }
 
+/// Returns the normalized sinc of each element: sin(πx) / (πx), and 1 at 0.
+///
+/// *y*<sub>i</sub> = sin(π *x*<sub>i</sub>) / (π *x*<sub>i</sub>), and 1 if *x*<sub>i</sub> = 0
+///
+/// The result is within 3 units in the last place. At integers other than 0, the result is exactly 0. In contrast, numpy
+/// rounds π *x*<sub>i</sub> before the sine.
+///
+/// # NaN
+///
+/// NaN and infinities yield NaN.
+///
+#[doc = page!(float)]
+/// ```
+/// use lacuna::{CooTensor, sinc};
+/// use ndarray::arr1;
+///
+/// let x = CooTensor::new([3], vec![vec![0, 2]], vec![0.25, 0.5], 0.0)?;
+/// assert_eq!(sinc(&x)?.to_dense()?, sinc(&x.to_dense()?)?);
+/// assert_eq!(sinc(&arr1(&[0.0, 1.0, -2.0]))?, arr1(&[1.0, 0.0, 0.0]));
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// Definition: [`numpy.sinc`](https://numpy.org/doc/stable/reference/generated/numpy.sinc.html).
+pub fn sinc<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
+    apply(x, &FunctionMap(&math::sinc))
+}
+
+/// Returns the gradient of [`sinc`](crate::sinc()): the upstream gradient times the derivative.
+///
+/// *dx*<sub>i</sub> = *dy*<sub>i</sub> · (cos(π *x*<sub>i</sub>) − *y*<sub>i</sub>) / *x*<sub>i</sub>, and 0 at
+/// *x*<sub>i</sub> = 0
+///
+/// The derivative is accurate also near 0.
+///
+#[doc = page!(gradient_once)]
+/// ```
+/// use lacuna::{CooTensor, sinc, grad};
+/// use ndarray::{arr0, arr1};
+///
+/// let x = CooTensor::new([3], vec![vec![0, 2]], vec![0.25, 0.5], 0.0)?;
+/// let upstream = arr1(&[2.0, 1.0, -1.0]);
+/// let dx = grad::sinc(&x, &upstream)?;
+/// assert!(dx.shares_pattern_with(&x));
+///
+/// // The dense gradient is the same at every stored position.
+/// let dense = grad::sinc(&x.to_dense()?, &upstream)?;
+/// assert!(dx.iter().all(|(at, gradient)| dense[&*at] == gradient));
+///
+/// // Twice the derivative of the function.
+/// let f = |at: f64| sinc(&arr0(at)).map(ndarray::Array0::into_scalar);
+/// let derivative = (f(0.25 + 1e-6)? - f(0.25 - 1e-6)?) / 2e-6;
+/// assert!((dx.values()[0] - 2.0 * derivative).abs() < 1e-6);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+#[doc(alias = "vjp")]
+pub fn sinc_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
+    x: &X,
+    upstream: &U,
+) -> Result<X::Mapped<U::Elem>> {
+    chain_rule(x, &math::slope_of_sinc, upstream)
+}
+
 /// Returns the cosine of each element, an angle in radians.
 ///
 /// *y*<sub>i</sub> = cos *x*<sub>i</sub>

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::base::axes::Axes;
-use crate::element::{Element, Float, Real, Ring};
+use crate::element::{Element, Float, Inexact, Real, Ring};
 use crate::kernels::holistic::Holistic;
 use crate::kernels::partial::{Reducer, partial};
 use quantile::QuantileRanks;

@@ -3,7 +3,7 @@
 use super::{group_gradient, holistic};
 use crate::base::axes::Axes;
 use crate::base::error::Result;
-use crate::element::{Element, Float, ProductFactor, Real, Ring};
+use crate::element::{Element, Float, Inexact, ProductFactor, Real, Ring};
 use crate::kernels::group::Unstored;
 use crate::kernels::holistic::{Group, GroupGradient, Holistic};
 use crate::kernels::op::{GroupError, Op, Outcome};
@@ -205,12 +205,12 @@ pub fn prod_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
 ///
 /// # NaN
 ///
-/// NaNs are skipped. A group with only NaN yields 1. Zero times infinity is NaN. The sign of a zero product is the
-/// product of the signs of all factors.
+/// NaNs are skipped. A complex number is NaN if either part is NaN. A group with only NaN yields 1. Zero times infinity
+/// is NaN. The sign of a zero product of floats is the product of the signs of all factors.
 ///
 /// # Gradient
 ///
-/// [`grad::nanprod`](crate::grad::nanprod()).
+/// [`grad::nanprod`](crate::grad::nanprod()), only for floats.
 ///
 #[doc = page!(errors)]
 #[doc = page!(group_errors)]
@@ -242,7 +242,7 @@ pub fn prod_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
 /// in another order.
 #[doc(alias = "numpy.nanprod")]
 #[doc(alias = "product")]
-pub fn nanprod<X: Operand<Elem: Float>>(x: &X, axes: impl Into<Axes>) -> Result<X::Reduced<<X::Elem as Ring>::Sum>> {
+pub fn nanprod<X: Operand<Elem: Inexact>>(x: &X, axes: impl Into<Axes>) -> Result<X::Reduced<X::Elem>> {
     holistic(x, Prod { skips_nan: true }, &axes.into())
 }
 

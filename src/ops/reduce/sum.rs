@@ -4,7 +4,7 @@ use super::totals::{Finish, Small, Totals};
 use super::{fold, gradient, spread};
 use crate::base::axes::Axes;
 use crate::base::error::Result;
-use crate::element::{Element, Float, Real, Ring};
+use crate::element::{Element, Float, Inexact, Real, Ring};
 use crate::kernels::holistic::{Gradient, Group, Holistic};
 use crate::kernels::op::{GroupError, Op, Outcome};
 use crate::ops::op;
@@ -185,11 +185,12 @@ pub fn sum<X: Operand<Elem: Ring>>(x: &X, axes: impl Into<Axes>) -> Result<X::Re
 ///
 /// # NaN
 ///
-/// NaNs are skipped. A group with only NaN has the sum 0. Infinities of both signs yield NaN.
+/// NaNs are skipped. A complex number is NaN if either part is NaN. A group with only NaN has the sum 0. Infinities of
+/// both signs yield NaN.
 ///
 /// # Gradient
 ///
-/// [`grad::nansum`](crate::grad::nansum()).
+/// [`grad::nansum`](crate::grad::nansum()), only for floats.
 ///
 #[doc = page!(errors)]
 /// - `Uncountable`: a group has at least 2<sup>128</sup> − 1 positions, and its unstored positions count as a finite
@@ -209,7 +210,7 @@ pub fn sum<X: Operand<Elem: Ring>>(x: &X, axes: impl Into<Axes>) -> Result<X::Re
 /// Definition: [`numpy.nansum`](https://numpy.org/doc/stable/reference/generated/numpy.nansum.html).
 #[doc(alias = "numpy.nansum")]
 #[doc(alias = "torch.nansum")]
-pub fn nansum<X: Operand<Elem: Float>>(x: &X, axes: impl Into<Axes>) -> Result<X::Reduced<X::Elem>> {
+pub fn nansum<X: Operand<Elem: Inexact>>(x: &X, axes: impl Into<Axes>) -> Result<X::Reduced<X::Elem>> {
     fold(x, Totals(Sum::<true>), &axes.into())
 }
 
@@ -275,11 +276,12 @@ pub fn mean<X: Operand<Elem: Ring>>(x: &X, axes: impl Into<Axes>) -> Result<X::R
 ///
 /// # NaN
 ///
-/// NaNs are skipped in the sum and in the count. A group with only NaN yields NaN.
+/// NaNs are skipped in the sum and in the count. A complex number is NaN if either part is NaN. A group with only NaN
+/// yields NaN.
 ///
 /// # Gradient
 ///
-/// [`grad::nanmean`](crate::grad::nanmean()).
+/// [`grad::nanmean`](crate::grad::nanmean()), only for floats.
 ///
 #[doc = page!(errors)]
 /// - `Uncountable`: a group has at least 2<sup>128</sup> − 1 positions, and its unstored positions count and are not
@@ -299,7 +301,7 @@ pub fn mean<X: Operand<Elem: Ring>>(x: &X, axes: impl Into<Axes>) -> Result<X::R
 /// Definition: [`numpy.nanmean`](https://numpy.org/doc/stable/reference/generated/numpy.nanmean.html).
 #[doc(alias = "numpy.nanmean")]
 #[doc(alias = "torch.nanmean")]
-pub fn nanmean<X: Operand<Elem: Float>>(x: &X, axes: impl Into<Axes>) -> Result<X::Reduced<X::Elem>> {
+pub fn nanmean<X: Operand<Elem: Inexact>>(x: &X, axes: impl Into<Axes>) -> Result<X::Reduced<X::Elem>> {
     fold(x, Totals(Mean::<true>), &axes.into())
 }
 

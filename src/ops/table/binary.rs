@@ -33,7 +33,7 @@ macro_rules! __binary {
             div_floor: DivFloor, Remainder -> same [] "Returns the quotient of two operands, rounded down to an integer.";
             rem_floor: RemFloor, Remainder -> same []
                 "Returns the remainder of floor division, with the sign of the right operand.";
-            pow: Pow, RealNumber -> same [pow_backward] "Returns the left operand to the power of the right operand.";
+            pow: Pow, Numeric -> same [pow_backward] "Returns the left operand to the power of the right operand.";
             minimum: Minimum, Real -> same [minimum_backward] "Returns the smaller of two elements.";
             maximum: Maximum, Real -> same [maximum_backward] "Returns the larger of two elements.";
             copysign: Copysign, Float -> same [copysign_backward]
@@ -42,6 +42,8 @@ macro_rules! __binary {
                 "Returns the square root of the sum of the squares of two elements.";
             atan2: Atan2, Float -> same [atan2_backward]
                 "Returns the angle of a point whose ordinate is the left operand, in radians.";
+            nextafter: Nextafter, Float -> same []
+                "Returns the next float after the left element, toward the right element.";
             logaddexp: Logaddexp, Float -> same [logaddexp_backward]
                 "Returns the logarithm of the sum of the exponentials of two elements.";
             equal: Equal, Element -> bool [] "Returns whether two elements are equal.";
@@ -88,7 +90,6 @@ macro_rules! __if_some {
 macro_rules! __if_kind {
     (bool Numeric $($code:tt)*) => {};
     (bool Remainder $($code:tt)*) => {};
-    (bool RealNumber $($code:tt)*) => {};
     (bool Float $($code:tt)*) => {};
     (bool Shift $($code:tt)*) => {};
     (integer Float $($code:tt)*) => {};
@@ -96,7 +97,6 @@ macro_rules! __if_kind {
     (float Shift $($code:tt)*) => {};
     (complex Real $($code:tt)*) => {};
     (complex Remainder $($code:tt)*) => {};
-    (complex RealNumber $($code:tt)*) => {};
     (complex Float $($code:tt)*) => {};
     (complex Bits $($code:tt)*) => {};
     (complex Shift $($code:tt)*) => {};

@@ -44,7 +44,7 @@ macro_rules! __folds {
             prod(Axes) [Ring -> sum] [sums] [whole] [prod_backward() Real values formula] everywhere
                 "Returns the product over the given axes."
                 command(Fold, "Product over axes", "tests/data/titanic.npz --axis 3 --stored-only");
-            nanprod(Axes) [Float -> element] [floats] [whole] [nanprod_backward() Float float_values formula] everywhere
+            nanprod(Axes) [Inexact -> element] [inexact] [whole] [nanprod_backward() Float float_values formula] everywhere
                 "Returns the product over the given axes, ignoring NaN."
                 command(Fold, "Product over axes, ignoring NaN",
                     "tests/data/mauna_loa_co2.mtx --axis 1 --stored-only");
@@ -62,11 +62,11 @@ macro_rules! __folds {
             argmax(Axes) [Real -> u64] [wide] [whole] [] everywhere
                 "Returns the position of the largest element over the given axes."
                 command(Fold, "Position of the largest element over axes", "tests/data/karate.mtx --axis 1");
-            nansum(Axes) [Float -> element] [floats] [fold Totals(sum::Sum::<true>)]
+            nansum(Axes) [Inexact -> element] [inexact] [fold Totals(sum::Sum::<true>)]
                 [nansum_backward() Float float_values weights] everywhere
                 "Returns the exact sum over the given axes, ignoring NaN."
                 command(Fold, "Sum over axes, ignoring NaN", "tests/data/mauna_loa_co2.mtx --axis 0");
-            nanmean(Axes) [Float -> element] [floats] [fold Totals(sum::Mean::<true>)]
+            nanmean(Axes) [Inexact -> element] [inexact] [fold Totals(sum::Mean::<true>)]
                 [nanmean_backward() Float float_values weights] everywhere
                 "Returns the mean over the given axes, ignoring NaN."
                 command(Fold, "Mean over axes, ignoring NaN",

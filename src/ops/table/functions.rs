@@ -62,9 +62,9 @@ macro_rules! __functions {
                 /// Returns the magnitude of each element
                 abs [Magnitude -> Magnitude] (Signed Unsigned Float Complex) tensors [abs_backward: Again];
                 /// Returns the sign of each element: -1, 0 or 1
-                sign [RealNumber -> Same] (Signed Unsigned Float) arrays [];
+                sign [Numeric -> Same] (Signed Unsigned Float Complex) arrays [];
                 /// Returns the square of each element
-                square [RealNumber -> Same] (Signed Unsigned Float) arrays
+                square [Numeric -> Same] (Signed Unsigned Float Complex) arrays
                     [square_backward: Formula, |x, g| g.mul_nonzero(&(x * 2.0))];
             }
             bits {
@@ -78,23 +78,25 @@ macro_rules! __functions {
                 real [ComplexElement -> Part] (Complex) arrays [];
                 /// Returns the imaginary part of each element
                 imag [ComplexElement -> Part] (Complex) arrays [];
+                /// Returns the angle of each element in the complex plane, between −π and π
+                angle [ComplexElement -> Part] (Complex) arrays [];
             }
             floats {
                 /// Returns the square root of each element
-                sqrt [Float -> Same] (Float) tensors
+                sqrt [Inexact -> Same] (Float Complex) tensors
                     [sqrt_backward: Formula, |x, g| g.mul_nonzero(&(x.sqrt() * 2.0).recip())];
                 /// Returns the cube root of each element
                 cbrt [Float -> Same] (Float) tensors
                     [cbrt_backward: Formula, |x, g| g.mul_nonzero(&(x.cbrt().square() * 3.0).recip())];
                 /// Returns the exponential of each element
-                exp [Float -> Same] (Float) tensors [exp_backward: Formula, |x, g| g.mul_nonzero(&x.exp())];
+                exp [Inexact -> Same] (Float Complex) tensors [exp_backward: Formula, |x, g| g.mul_nonzero(&x.exp())];
                 /// Returns 2 to the power of each element
                 exp2 [Float -> Same] (Float) tensors
                     [exp2_backward: Formula, |x, g| g.mul_nonzero(&(x.exp2() * LN_2))];
                 /// Returns the exponential of each element minus 1, accurate near zero
                 exp_m1 [Float -> Same] (Float) tensors [exp_m1_backward: Formula, |x, g| g.mul_nonzero(&x.exp())];
                 /// Returns the natural logarithm of each element
-                ln [Float -> Same] (Float) tensors [ln_backward: Formula, |x, g| g.mul_nonzero(&x.recip())];
+                ln [Inexact -> Same] (Float Complex) tensors [ln_backward: Formula, |x, g| g.mul_nonzero(&x.recip())];
                 /// Returns the natural logarithm of 1 plus each element, accurate near zero
                 ln_1p [Float -> Same] (Float) tensors
                     [ln_1p_backward: Formula, |x, g| g.mul_nonzero(&(x + 1.0).recip())];
@@ -106,6 +108,8 @@ macro_rules! __functions {
                     [log10_backward: Formula, |x, g| g.mul_nonzero(&(x * LN_10).recip())];
                 /// Returns the sine of each element, an angle in radians
                 sin [Float -> Same] (Float) tensors [sin_backward: Formula, |x, g| g.mul_nonzero(&x.cos())];
+                /// Returns the normalized sinc of each element: sin(πx) / (πx), and 1 at 0
+                sinc [Float -> Same] (Float) tensors [sinc_backward: Formula];
                 /// Returns the cosine of each element, an angle in radians
                 cos [Float -> Same] (Float) tensors [cos_backward: Formula, |x, g| g.mul_nonzero(&(x.sin() * -1.0))];
                 /// Returns the tangent of each element, an angle in radians
@@ -137,7 +141,7 @@ macro_rules! __functions {
                 atanh [Float -> Same] (Float) tensors
                     [atanh_backward: Formula, |x, g| g.mul_nonzero(&(x.square() * -1.0 + 1.0).recip())];
                 /// Returns the reciprocal of each element
-                recip [Float -> Same] (Float) tensors
+                recip [Inexact -> Same] (Float Complex) tensors
                     [recip_backward: Formula, |x, g| g.mul_nonzero(&(x.square() * -1.0).recip())];
                 /// Returns the integer nearest to each element; a tie rounds to the even integer
                 round [Float -> Same] (Float) tensors [];

@@ -4,11 +4,11 @@ use super::Partner;
 use crate::base::error::{Error, Result};
 use crate::element::{Element, Magnitude, Number};
 use crate::kernels::op::{Op, Outcome};
-use crate::kernels::zip::Zip;
+use crate::kernels::zip::{FillEffect, Zip};
 use crate::ops::op;
 use crate::ops::operand::Operand;
 
-/// The maximum difference of two elements for [`allclose`]: `atol + rtol · |b|`.
+/// The maximum difference of two elements for [`is_close`] and [`allclose`]: `atol + rtol · |b|`.
 ///
 /// *b* is the second element. The default is the tolerance of numpy. A pair `(rtol, atol)` converts to this type.
 #[must_use]
@@ -52,14 +52,36 @@ impl From<(f64, f64)> for Tolerance {
     }
 }
 
-/// The descriptor of [`allclose`]: the result is true if two elements are too far apart. Results of stored views have a
-/// fill of `false`, so unstored positions are never too far apart.
+/// The descriptor of [`is_close`] and [`allclose`].
 #[derive(Clone, Copy)]
-struct Apart(Tolerance);
+pub(crate) struct Closeness {
+    tolerance: Tolerance,
+    is_swapped: bool,
+    /// True if the result is whether two elements are too far apart. Results of stored views have a fill of `false`, so
+    /// unstored positions are never too far apart.
+    inverts: bool,
+}
 
-impl Op for Apart {
+impl Closeness {
+    pub(crate) fn new(tolerance: Tolerance) -> Self {
+        Closeness { tolerance, is_swapped: false, inverts: false }
+    }
+
+    /// Returns the comparison with its operands swapped if `is_swapped`.
+    #[cfg(feature = "dynamic")]
+    pub(crate) fn swapped_if(self, is_swapped: bool) -> Self {
+        Closeness { is_swapped, ..self }
+    }
+
+    /// Returns the effect of a fill. NaN is not close to any element, unless NaN is close to NaN.
+    fn fill_effect<T: Element>(self, fill: T) -> FillEffect {
+        FillEffect::annihilated_if(fill.isnan() && !self.tolerance.equal_nan)
+    }
+}
+
+impl Op for Closeness {
     fn name(&self) -> &'static str {
-        op::allclose.name
+        if self.inverts { op::allclose.name } else { op::is_close.name }
     }
 }
 
@@ -72,21 +94,94 @@ fn parts<T: Element>(value: T) -> (f64, f64) {
     }
 }
 
-impl<T: Magnitude> Zip<T, T> for Apart {
+/// Returns whether an element is close to a second element.
+fn are_close<T: Element>(a: T, b: T, tolerance: &Tolerance) -> bool {
+    if a.isnan() || b.isnan() {
+        return tolerance.equal_nan && a.isnan() && b.isnan();
+    }
+    if !(a.isfinite() && b.isfinite()) {
+        return a == b;
+    }
+    let ((a, other_a), (b, other_b)) = (parts(a), parts(b));
+    // The magnitude of a real number is exact.
+    let magnitude = |re: f64, im: f64| if im == 0.0 { re.abs() } else { crate::element::math::hypot(re, im) };
+    tolerance.holds(magnitude(a - b, other_a - other_b), magnitude(b, other_b))
+}
+
+impl<T: Magnitude> Zip<T, T> for Closeness {
     type Out = bool;
 
     fn apply(&self, a: T, b: T) -> Outcome<bool> {
-        if a.isnan() || b.isnan() {
-            return Ok(!(self.0.equal_nan && a.isnan() && b.isnan()));
-        }
-        if !(a.isfinite() && b.isfinite()) {
-            return Ok(a != b);
-        }
-        let ((a, other_a), (b, other_b)) = (parts(a), parts(b));
-        // The magnitude of a real number is exact.
-        let magnitude = |re: f64, im: f64| if im == 0.0 { re.abs() } else { crate::element::math::hypot(re, im) };
-        Ok(!self.0.holds(magnitude(a - b, other_a - other_b), magnitude(b, other_b)))
+        let (a, b) = if self.is_swapped { (b, a) } else { (a, b) };
+        Ok(are_close(a, b, &self.tolerance) != self.inverts)
     }
+
+    fn left_fill_effect(&self, fill: T, _: Option<T>) -> FillEffect {
+        self.fill_effect(fill)
+    }
+
+    fn right_fill_effect(&self, _: Option<T>, fill: T) -> FillEffect {
+        self.fill_effect(fill)
+    }
+}
+
+/// Returns whether each element is close to the element of another operand.
+///
+/// *z*<sub>k</sub> is `true` if |*x*<sub>k</sub> − *y*<sub>k</sub>| ≤ atol + rtol · |*y*<sub>k</sub>|, computed in `f64`.
+///
+/// The `tolerance` contains rtol and atol. An infinity is close only to itself. The comparison is not symmetric: the
+/// tolerance depends on the magnitude of the right element.
+///
+/// # Shapes
+///
+/// The operands have equal shapes, or are broadcast as in numpy. [`Partner`] lists the types of right operands. The
+/// elements have any type except `bool`. The result has `bool` elements.
+///
+/// # Implicit values
+///
+/// If only one operand has an entry at a position, the entry is compared with the fill of the other operand. The result
+/// stores the union of both patterns. The fill of the result is the result for both fills. If the fill of an operand is
+/// NaN, all results with that fill are `false`, so entries of only the other operand are not stored. With
+/// [`Tolerance::equal_nan`], these entries are stored. For [stored views](crate::Stored), the result has the common
+/// entries and a fill of `false`.
+#[doc = page!(implicit)]
+/// # NaN
+///
+/// NaN is not close to any element, except to NaN with [`Tolerance::equal_nan`]. A complex number is NaN if either part
+/// is NaN.
+///
+/// # Gradient
+///
+/// None: the result is constant almost everywhere.
+///
+/// # Errors
+#[doc = page!(errors)]
+/// # Complexity
+#[doc = page!(complexity)]
+/// # Examples
+///
+/// ```
+/// use lacuna::{CooTensor, Tolerance, is_close};
+///
+/// let x = CooTensor::new([4], vec![vec![0, 1]], vec![1.0, 5.0], 0.0)?;
+/// let y = CooTensor::new([4], vec![vec![0, 2]], vec![1.0 + 1e-9, 3.0], 0.0)?;
+/// let z = is_close(&x, &y, Tolerance::default())?;
+/// assert_eq!(z.entries(), [(vec![0], true), (vec![1], false), (vec![2], false)]);
+/// assert!(z.fill());
+/// assert_eq!(z.to_dense()?, is_close(&x.to_dense()?, &y.to_dense()?, Tolerance::default())?);
+/// assert_eq!(x.is_close(4.5, (0.0, 0.5))?.values(), [false, true]);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// Definition: [`numpy.isclose`](https://numpy.org/doc/stable/reference/generated/numpy.isclose.html).
+#[doc(alias = "isclose")]
+#[doc(alias = "numpy.isclose")]
+pub fn is_close<X, Y>(x: &X, y: Y, tolerance: impl Into<Tolerance>) -> Result<Y::Zipped<bool>>
+where
+    X: Operand<Elem: Magnitude>,
+    Y: Partner<X, Elem = X::Elem>,
+{
+    y.zip(x, Closeness::new(tolerance.into()))
 }
 
 /// Returns whether all elements of two operands are close to each other.
@@ -141,7 +236,6 @@ impl<T: Magnitude> Zip<T, T> for Apart {
 /// ```
 ///
 /// Definition: [`numpy.allclose`](https://numpy.org/doc/stable/reference/generated/numpy.allclose.html).
-#[doc(alias = "isclose")]
 #[doc(alias = "numpy.allclose")]
 #[doc(alias = "approx_eq")]
 pub fn allclose<X, Y>(x: &X, y: Y, tolerance: impl Into<Tolerance>) -> Result<bool>
@@ -149,7 +243,7 @@ where
     X: Operand<Elem: Magnitude>,
     Y: Partner<X, Elem = X::Elem, Zipped<bool>: Operand<Elem = bool>>,
 {
-    let apart = match y.zip(x, Apart(tolerance.into())) {
+    let apart = match y.zip(x, Closeness { inverts: true, ..Closeness::new(tolerance.into()) }) {
         Ok(apart) => apart,
         // Some unstored positions are close, and some are not.
         Err(Error::FillVaries { .. }) => return Ok(false),

@@ -1,18 +1,19 @@
 //! Zips that are chosen at run time. The drivers are compiled once per element type, not per operation.
 
 use super::descriptors::*;
-use crate::element::{Element, Number};
+use crate::element::{DType, Element, Number};
 use crate::kernels::op::{Op, Outcome};
-use crate::kernels::zip::{FillEffect, UnpairedEntry, Zip};
+use crate::kernels::zip::{FillEffect, PairFunction, UnpairedEntry, Zip};
 
 /// An operation as function pointers; the caller reports its name.
 #[derive(Clone, Copy)]
 pub(crate) struct Chosen<T, U> {
-    apply: fn(T, T) -> Outcome<U>,
+    apply: PairFunction<T, T, U>,
     left: fn(T, Option<T>) -> FillEffect,
     right: fn(Option<T>, T) -> FillEffect,
     unpaired: fn(UnpairedEntry<T, T>) -> Outcome<U>,
     absorbing: fn((i128, i128)) -> Option<i128>,
+    in_narrow_floats: fn(DType) -> Option<PairFunction<T, T, U>>,
     /// A fill that absorbs all elements in their original type, which may be narrower than `T`.
     same_of_all: Option<T>,
     is_swapped: bool,
@@ -28,6 +29,7 @@ impl<T: Element, U: Element> Chosen<T, U> {
             right: |other, fill| Z::default().right_fill_effect(other, fill),
             unpaired: |entry| Z::default().unpaired(entry),
             absorbing: |bounds| Z::default().absorbing(bounds),
+            in_narrow_floats: |dtype| Z::default().in_narrow_floats(dtype),
             same_of_all: None,
             is_swapped: false,
             counts_unpaired: op.counts_unpaired(),
@@ -43,6 +45,11 @@ impl<T: Element, U: Element> Chosen<T, U> {
     pub(crate) fn on_integers(self, bounds: (i128, i128)) -> Self {
         let same_of_all = (self.absorbing)(bounds).and_then(|integer| T::from_number(Number::Integer(integer)));
         Chosen { same_of_all, ..self }
+    }
+
+    /// Returns the operation on elements of a float type, which may be narrower than `T`.
+    pub(crate) fn on_floats(self, dtype: DType) -> Self {
+        Chosen { apply: (self.in_narrow_floats)(dtype).unwrap_or(self.apply), ..self }
     }
 }
 

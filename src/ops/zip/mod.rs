@@ -15,6 +15,7 @@ mod diff;
 mod extremes;
 mod logaddexp;
 mod mask;
+mod nextafter;
 mod operators;
 mod polar;
 mod pow;
@@ -32,13 +33,16 @@ mod to_dense;
 mod where_;
 mod zip_with;
 
-pub use allclose::{Tolerance, allclose};
+#[cfg(any(feature = "dynamic", feature = "lazy"))]
+pub(crate) use allclose::Closeness;
+pub use allclose::{Tolerance, allclose, is_close};
 pub use bits::{bit_and, bit_or, bit_xor};
 pub use compare::{equal, greater, greater_equal, less, less_equal, not_equal};
 pub use copysign::copysign;
 pub use diff::diff;
 pub use extremes::{maximum, minimum};
 pub use logaddexp::logaddexp;
+pub use nextafter::nextafter;
 pub use polar::{atan2, hypot};
 pub use pow::pow;
 pub use products::{div, mul, mul_nonzero};

@@ -4,12 +4,12 @@ use super::backward::{Differentiable, Gradients, gradients};
 use super::descriptors::Pow;
 use super::{Partner, fitting};
 use crate::base::error::Result;
-use crate::element::{Float, Numeric, RealNumber, math};
+use crate::element::{Float, Number, Numeric, math};
 use crate::kernels::op::Outcome;
 use crate::kernels::zip::{FillEffect, Zip};
 use crate::ops::operand::Operand;
 
-impl<T: RealNumber> Zip<T, T> for Pow {
+impl<T: Numeric> Zip<T, T> for Pow {
     type Out = T;
 
     #[inline(always)]
@@ -17,9 +17,10 @@ impl<T: RealNumber> Zip<T, T> for Pow {
         fitting(a.to_power(b))
     }
 
-    /// 1 to any power is 1. For integers, a negative power is an error.
+    /// The float 1 to any power is 1. For integers, a negative power is an error, and for complex numbers, an infinite
+    /// power is NaN.
     fn left_fill_effect(&self, fill: T, _: Option<T>) -> FillEffect {
-        if fill == T::ONE && fill.to_integer().is_none() { FillEffect::Annihilated } else { FillEffect::Counts }
+        FillEffect::annihilated_if(fill == T::ONE && matches!(fill.to_number(), Number::Real(_)))
     }
 
     /// Any element to the power of 0 is 1.
@@ -32,9 +33,14 @@ impl<T: RealNumber> Zip<T, T> for Pow {
 ///
 /// *z*<sub>k</sub> = *x*<sub>k</sub><sup>*y*<sub>k</sub></sup>
 ///
-/// Floats are computed in `f64` and rounded once. Results are bitwise identical on every machine. A square is correctly
-/// rounded. Any element to the power of 0 is 1. The float 1 to any power is 1. If all elements have the same exponent,
-/// use [`powi`](crate::powi()) or [`powf`](crate::powf()).
+/// Floats are computed in `f64` and rounded once. Results are bitwise identical on every machine. The square of a float
+/// is correctly rounded. Any element to the power of 0 is 1. The float 1 to any power is 1. If all elements have the
+/// same exponent, use [`powi`](crate::powi()) or [`powf`](crate::powf()).
+///
+/// A complex power is e<sup>*y* ln *x*</sup> with the principal logarithm, computed in `f64` and rounded once. If *y* is
+/// an integer *n* with at most two digits, the power is computed by repeated squaring. Its error is then at most
+/// (1 + |*n*|) · 2<sup>−53</sup> · |*z*|. Otherwise the error is at most 3 · (1 + |*y* ln *x*|) · 2<sup>−53</sup> ·
+/// |*z*|. The complex zero to a power with a positive real part is 0.
 ///
 /// # Shapes
 #[doc = page!(shapes)]
@@ -44,17 +50,21 @@ impl<T: RealNumber> Zip<T, T> for Pow {
 /// of both patterns. The fill of the result is the power of both fills. A fill of zero is `+0.0`.
 ///
 /// If the fill of *y* is 0, all results with that fill are 1: entries of only *x* are not stored. If *x* has float
-/// elements and a fill of 1, entries of only *y* are not stored. For [stored views](crate::Stored), the result has the
+/// elements and a fill of 1, entries of only *y* are not stored. For complex elements, this fill does not count as an
+/// exception, because 1 to an infinite power is NaN. For [stored views](crate::Stored), the result has the
 /// common entries and the common fill.
 #[doc = page!(implicit)]
 /// # NaN
 ///
 /// The result is NaN if either element is NaN, with two exceptions. NaN to the power of 0 is 1, and 1 to the power of
-/// NaN is 1. A finite negative number to a finite power that is not an integer is NaN.
+/// NaN is 1. A finite negative float to a finite power that is not an integer is NaN.
+///
+/// A complex power is NaN in both parts if *x* is 0 and *y* is neither 0 nor a number with a positive real part. Other
+/// infinite and NaN parts follow from the formula.
 ///
 /// # Gradient
 ///
-/// [`grad::pow`](crate::grad::pow()).
+/// [`grad::pow`](crate::grad::pow()), only for floats.
 ///
 /// # Errors
 ///
@@ -67,6 +77,8 @@ impl<T: RealNumber> Zip<T, T> for Pow {
 ///
 /// ```
 /// use lacuna::{CooTensor, pow};
+/// use ndarray::arr1;
+/// use num_complex::Complex;
 ///
 /// let x = CooTensor::new([4], vec![vec![0, 1]], vec![2.0, 7.0], 0.0)?;
 /// let y = CooTensor::new([4], vec![vec![1, 2]], vec![2.0, 3.0], 1.0)?;
@@ -74,6 +86,8 @@ impl<T: RealNumber> Zip<T, T> for Pow {
 /// assert_eq!(z.entries(), [(vec![0], 2.0), (vec![1], 49.0), (vec![2], 0.0)]);
 /// assert_eq!(z.to_dense()?, pow(&x.to_dense()?, &y.to_dense()?)?);
 /// assert!(x.pow(3.0)?.shares_pattern_with(&x));
+/// let i = Complex::new(0.0, 1.0);
+/// assert_eq!(pow(&arr1(&[i]), Complex::new(2.0, 0.0))?[0], Complex::new(-1.0, 0.0));
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 ///
@@ -81,7 +95,7 @@ impl<T: RealNumber> Zip<T, T> for Pow {
 #[doc(alias = "numpy.power")]
 #[doc(alias = "power")]
 #[doc(alias = "torch.pow")]
-pub fn pow<X: Operand<Elem: RealNumber>, Y: Partner<X, Elem = X::Elem>>(x: &X, y: Y) -> Result<Y::Zipped<X::Elem>> {
+pub fn pow<X: Operand<Elem: Numeric>, Y: Partner<X, Elem = X::Elem>>(x: &X, y: Y) -> Result<Y::Zipped<X::Elem>> {
     y.zip(x, Pow)
 }
 
