@@ -16,6 +16,7 @@
 mod arithmetic;
 mod complex;
 mod dot;
+mod dyadic;
 mod exact;
 mod factor;
 mod interleaved;
@@ -31,6 +32,7 @@ pub(crate) mod math;
 pub(crate) mod norm;
 mod number;
 mod pair;
+pub(crate) mod products;
 mod raw;
 mod slices;
 mod total;
@@ -180,9 +182,9 @@ pub trait Element: Copy + Default + PartialEq + Debug + Send + Sync + 'static + 
 
     /// Converts `number` to this type, or returns `None` if `number` does not fit.
     ///
-    /// A number fits in an integer type if it is an integer in the range of the type. The type `bool` holds only 0 and
-    /// 1. Floats are rounded to nearest, and a finite number that would become infinite does not fit in the type. A
-    /// complex number fits in a real type if its imaginary part is zero.
+    /// A number fits in an integer type if it is an integer in the range of the type. The type `bool` holds only the
+    /// numbers 0 and 1. Floats are rounded to nearest, and a finite number that would become infinite does not fit in
+    /// the type. A complex number fits in a real type if its imaginary part is zero.
     fn from_number(number: Number) -> Option<Self>;
 
     /// Returns the values as plain bits, for code that only moves them.

@@ -176,7 +176,7 @@ macro_rules! of_floats {
             plain topk(w.number, w.axis);
             plain flip(w.axis); plain roll(w.number as isize, w.axis); plain transpose(); plain move_axis(w.axis, 0);
             plain expand_dims(w.axis); plain squeeze(w.axis); plain tril(w.number as isize - 1);
-            plain triu(w.number as isize - 1); plain diagonal(w.number as isize - 1); plain repeat(w.number, w.axis);
+            plain triu(w.number as isize - 1); plain diagonal(w.number as isize - 1); plain trace(w.number as isize - 1); plain repeat(w.number, w.axis);
             plain tile([2, 1]); plain pad([(w.number, 0), (1, 0)]); plain broadcast_to([2, 3, 4]);
             plain take_axis(vec![w.number as i64 - 1, 0], w.axis); plain take(vec![w.number as u32, 0, 1]);
             plain take_axis(Take::at(vec![w.number as i64 * 5, -9]).wrap(), w.axis);
