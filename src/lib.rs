@@ -61,7 +61,7 @@
 //!
 //! | family | examples | options |
 //! | --- | --- | --- |
-//! | reductions | [`any()`], [`sum`], [`var`], [`nanmedian()`] | [`Axes`], [`Var`], [`Norm`], [`Nanmedian`], [`Quantile`] |
+//! | reductions | [`any()`], [`sum`], [`trace`], [`average()`], [`var`], [`cov()`], [`nanmedian()`] | [`Axes`], [`Var`], [`Norm`], [`Nanmedian`], [`Quantile`] |
 //! | reductions by labels | [`Axes::by`], as the axes of a reduction | [`GroupLabels`] |
 //! | order | [`sort()`], [`argsort`], [`topk()`], [`unique()`] | |
 //! | along an axis | [`cumsum`], [`cumprod`], [`diff()`] | |

@@ -559,6 +559,11 @@ mod operations {
             fail("sort, stored", &|| x.stored().sort(0).map(drop));
             fail("sort_backward", &|| grad::sort(&x.stored(), x, 1).map(drop));
             fail("diff", &|| x.diff(1, 1).map(drop));
+            fail("average", &|| x.average(&x.sum(0)?.to_dense()?, 1).map(drop));
+            fail("cov", &|| x.cov(0, 1).map(drop));
+            fail("corrcoef", &|| x.corrcoef(1).map(drop));
+            fail("trace", &|| x.trace(0).map(drop));
+            fail("trace_backward", &|| grad::trace(x, &x.trace(0)?, 0).map(drop));
             fail("cumsum", &|| x.stored().cumsum(0).map(drop));
             fail("cumprod_backward", &|| grad::cumprod(&x.stored(), x, 1).map(drop));
             fail("unique", &|| x.unique().map(drop));

@@ -1347,8 +1347,9 @@ fn table_of(commands: &[&str]) -> String {
     let has = |command: usize, option: &String| rows[command].2.contains(option);
     let without = |option: &String| (0..rows.len()).filter(|&row| !has(row, option)).collect::<Vec<_>>();
     let last = rows.last().map_or(&[][..], |row| &row.2);
-    let few: Vec<&String> = last.iter().filter(|option| rows.len() > 2 && without(option).len() <= 1).collect();
-    let (some, shared): (Vec<&String>, _) = few.iter().partition(|option| without(option).len() == 1 && rows.len() > 9);
+    let most = if rows.len() > 9 { 1 } else { 0 };
+    let few: Vec<&String> = last.iter().filter(|option| rows.len() > 2 && without(option).len() <= most).collect();
+    let (some, shared): (Vec<&String>, _) = few.iter().partition(|option| without(option).len() == 1);
     let mut table = String::new();
     if !shared.is_empty() {
         table += &format!("All commands of this group accept {}.\n", code(&shared));
@@ -1634,6 +1635,10 @@ fn verbs_of_reductions_pairs_and_parts() {
         (&["norm", &y, "--axis", "1", "--ord", "inf"], json!([[[0], 0.5], [[1], "nan"]])),
         (&["topk", &x, "--k", "1", "--axis", "0"], json!([[[0, 0], 5], [[0, 2], 4]])),
         (&["topk", &x, "--k", "2", "--stored-only"], json!([[[0, 0], 5], [[0, 1], -2], [[1, 0], 4]])),
+        (
+            &["cov", &x, "--ddof", "0"],
+            json!([[[0, 0], 8.666_666_666_666_666], [[0, 1], -4.0], [[1, 0], -4.0], [[1, 1], 3.555_555_555_555_555_4]]),
+        ),
         (&["diff", &x, "--axis", "1"], json!([[[0, 0], -5], [[0, 1], -2], [[1, 1], 4]])),
         (&["diff", &x, "--n", "2"], json!([[[0, 0], 3], [[1, 0], 4]])),
         (&["cumsum", &x, "--axis", "1", "--stored-only"], json!([[[0, 0], 5], [[0, 2], 3], [[1, 2], 4]])),

@@ -165,6 +165,17 @@ fn factored(x: &CooTensor<f64>) -> Vec<Bits> {
     vec![
         bits(&matrix.stored().sddmm(&a, &b).unwrap()),
         array(of_l),
+        array(small.cov(0, 1).unwrap()),
+        array(
+            small
+                .to_dense()
+                .unwrap()
+                .view()
+                .into_dimensionality::<ndarray::Ix2>()
+                .map(|x| lacuna::corrcoef(&x, 0))
+                .unwrap()
+                .unwrap(),
+        ),
         array(of_r),
         array(lacuna::mttkrp(&x, 0, &[&b, &c]).unwrap()),
         array(lacuna::mttkrp(&csr, 2, &[&a, &b]).unwrap()),
@@ -189,6 +200,8 @@ fn grouped(x: &CooTensor<f64>) -> Vec<Bits> {
         bits(&x.sort(1).unwrap()),
         bits(&csr.stored().sort(0).unwrap()),
         bits(&x.diff(1, 1).unwrap()),
+        bits(&x.trace(1).unwrap()),
+        bits(&x.average(&[0.1, 0.3, -0.7, 2.0, 0.05], 2).unwrap()),
         bits(&stored.cumsum(1).unwrap()),
         bits(&csr.stored().cumprod(0).unwrap()),
     ]

@@ -676,6 +676,54 @@ def fsum32(group):
     return math.copysign(narrowed(abs(total), group.dtype), total) if total else 0.0
 
 
+@line("average")
+def average(maker, name):
+    case, dense, *_ = maker.of_shape("i4", maker.shape(1))
+    axis = maker.below(dense.ndim)
+    length = dense.shape[axis]
+    weights = [int(weight) for weight in maker.rng.integers(-3, 9, length)]
+    total, moved = sum(weights), np.moveaxis(dense, axis, -1)
+    found = [float(Fraction(sum(int(a) * w for a, w in zip(lane, weights)), total)) if total else np.nan
+             for lane in moved.reshape(int(np.prod(moved.shape[:-1], dtype=int)), length)]
+    text = f"average(x, array(\"int32\", [{length}], {weights}), axis={axis})"
+    return asked(text, {"x": case}, np.array(found, "f8").reshape(moved.shape[:-1]))
+
+
+@line("cov", "corrcoef")
+def covariances(maker, name):
+    shape = [maker.below(5), maker.below(6)]
+    case, dense, *_ = maker.of_shape("i4", shape)
+    axis, ddof = maker.below(2), maker.below(3)
+    rows = [[int(value) for value in row] for row in (dense if axis == 0 else dense.T)]
+    n = shape[1 - axis]
+
+    def numerator(a, b):
+        return n * sum(x * y for x, y in zip(a, b)) - sum(a) * sum(b)
+
+    def one(a, b):
+        if name == "cov":
+            return float(Fraction(numerator(a, b), n * (n - ddof))) if n > ddof else np.nan
+        below = numerator(a, a) * numerator(b, b)
+        if below == 0:
+            return np.nan
+        scale = 1 << 400
+        root = math.isqrt(numerator(a, b) ** 2 * scale ** 2 // below)
+        return math.copysign(float(Fraction(2 * root + 1, 2 * scale)), numerator(a, b)) if root else 0.0
+
+    expected = np.array([[one(a, b) for b in rows] for a in rows], "f8").reshape(len(rows), len(rows))
+    text = f"cov(x, axis={axis}, ddof={ddof})" if name == "cov" else f"corrcoef(x, axis={axis})"
+    return asked(text, {"x": case}, expected)
+
+
+@line("trace")
+def trace(maker, name):
+    dtype = str(maker.rng.choice(["i8", "u1", "i4"]))
+    case, dense, *_ = maker.of_shape(dtype, maker.shape(2))
+    offset = int(maker.rng.integers(-3, 4))
+    expected = maker.fitting(np.trace(dense.astype(object), offset, -2, -1), "u8" if dtype == "u1" else "i8")
+    return asked(f"trace(x, {offset})", {"x": case}, expected)
+
+
 @line("diff")
 def diff(maker, name):
     dtype = str(maker.rng.choice(["f8", "f4", "i8"]))

@@ -716,6 +716,10 @@ fn functions_have_the_arguments_of_rust_and_the_defaults_of_python() {
         ("reshape(s, [-1])", "expand_dims(s, 0)"),
         ("grad(sum(reshape(g, [-1, 1]), axis=1), g, g)", "g * 1"),
         ("block([[x, x], [x, x]])", "tile(x, [2, 2])"),
+        ("trace(x, 1)", "sum(diagonal(x, 1), axis=-1)"),
+        ("stored(t).trace()", "sum(stored(diagonal(t)), axis=-1)"),
+        ("grad(trace(x), x, 2)", "grad(sum(diagonal(x), axis=-1), x, 2)"),
+        ("cov(x, 1)", "transpose(x).cov(ddof=1)"),
         ("transpose(t, axes=[2, 0, 1])", "move_axis(t, 2, 0)"),
         ("with_fill(i, 9)[0]", "i[0] + 9"),
         ("to_coo(to_csr(x))", "x"),
@@ -778,6 +782,10 @@ fn functions_have_the_arguments_of_rust_and_the_defaults_of_python() {
     assert!(wrong("sum(x, axis=[0, 1], by=[0, 1])").contains("an integer"));
     assert!(refused("sum(x, axis=0, by=[0, 1, 2])").contains("the labels"));
     assert!(refused("sum(x, axis=0, by=[0, -1])").contains("labels[1] = -1 is not"));
+}
+
+#[test]
+fn arguments_that_do_not_fit_are_errors() {
     assert!(refused("random([2], 3)").contains("3 entries do not fit 2 positions"));
     assert!(refused("with_fill(reshape(i, [4]), 1)").contains("reshaped"));
     assert!(refused("sum(x, axis=2)").contains("axis 2 is out of range for rank 2"));
@@ -908,6 +916,7 @@ const LACKING: &[(&str, &str)] = &[
     ("eye_with_index", "chooses the width of coordinates, which expressions choose by the shape"),
     ("filter_entries", "takes a function of Rust: a mask for select says the same"),
     ("filter_entries_backward", "is select_backward"),
+    ("trace_backward", "is diagonal_backward of sum_backward, the gradient of the steps of trace"),
     ("add_dense", "is the operation on an array and the dense form"),
     ("sub_dense", "is the operation on an array and the dense form"),
     ("mul_dense", "is the operation on an array and the dense form"),
@@ -1501,6 +1510,7 @@ fn each_function_with_a_backward_function_has_a_gradient() {
             "broadcast_to" => "x, [2, 3]",
             "expand_dims" => "x, 0",
             "scale" => "x, 0, r",
+            "average" => "x, r, 0",
             "select" => "x, c",
             "mttkrp" => "x, 0, [z]",
             "ttm" | "ttv" => "x, z, 1",

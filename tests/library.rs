@@ -61,6 +61,7 @@ mod readme;
 mod reductions;
 mod sddmm;
 mod softmax;
+mod statistics;
 mod take;
 mod triplets;
 mod unary;

@@ -54,6 +54,7 @@ fn arguments(name: &str) -> &'static str {
         "diag" => "v",
         "with_fill" => "x, 1",
         "with_entries" => "x, [[0, 0]], 1",
+        "average" => "x, v, 1",
         "mttkrp" => "x, 0, [y]",
         "ttm" => "x, y, 1",
         "ttv" => "x, v, 1",
@@ -229,6 +230,8 @@ fn of_tensors(steps: &mut BTreeMap<String, Step>, constant: &CooTensor<f64>) {
         let step = steps[of].clone();
         steps.insert(name.into(), step);
     }
+    // A trace is a sum of a diagonal.
+    named(steps, "trace", |own| with_gradient(own, chain, &chain.trace(0)));
     let complex = chain.cast::<num_complex::Complex<f64>>().conj();
     lacuna::__function_names! { parts steps complex }
     let csr = chain.to_csr();
@@ -237,6 +240,8 @@ fn of_tensors(steps: &mut BTreeMap<String, Step>, constant: &CooTensor<f64>) {
     let [rows, columns] = [4, 5].map(|length| Lazy::from(ArrayD::<f64>::ones(vec![length, 2])));
     with_gradient(steps, chain, &chain.ttm(&Lazy::from(ArrayD::<f64>::ones(vec![2, 5])), 1));
     with_gradient(steps, chain, &chain.ttv(&Lazy::from(ArrayD::<f64>::ones(vec![5])), 1));
+    with_gradient(steps, chain, &chain.average(&Lazy::from(ArrayD::<f64>::ones(vec![5])), 1));
+    of_other_types! {steps, chain: cov(0, 1); corrcoef(1);}
     with_gradient(steps, chain, &chain.mttkrp(0, &[&columns]));
     with_gradient(steps, chain, &chain.pattern().sddmm(&rows, &columns));
     // The product with stored entries is a product with the dot products at the pattern. The gradient is a gradient of
@@ -271,6 +276,9 @@ fn steps() -> BTreeMap<String, Step> {
         &[chain.sort(1), chain.cumsum(1), chain.cumprod(1), chain.nancumsum(1), chain.nancumprod(1)],
     );
     known(of_array, &chain.matmul(&chain.transpose()));
+    with_gradient(of_array, chain, &chain.average(&Lazy::from(ArrayD::<f64>::ones(vec![5])), 1));
+    of_other_types! {of_array, chain: cov(0, 1); corrcoef(1);}
+    named(of_array, "trace", |own| with_gradient(own, chain, &chain.trace(0)));
     of_arrays.keys().for_each(|name: &String| steps.entry(name.clone()).or_default().is_of_arrays = true);
     steps
 }
@@ -419,7 +427,7 @@ fn steps_of_entries() -> BTreeMap<String, Step> {
         powi(2); powf(0.5); clamp(0.0, 1.0); is_close(stored, (0.1, 0.1)); topk(1, 1); topk_index(1, 1); sort(1); argsort(1); softmax(1); log_softmax(1); take([1]);
         diff(1, 1); cumsum(1); cumprod(1); nancumsum(1); nancumprod(1);
         take_axis([1], 1); gather([[1], [0]]); take_along_axis(ndarray::Array2::<i64>::zeros((4, 1)), 1); unique(); mask(&x.pattern()); without(&x.pattern()); scale(1, &x.sum(0));
-        matmul(&x.transpose());
+        matmul(&x.transpose()); average(&Lazy::from(ArrayD::<f64>::ones(vec![5])), 1);
     }
     lacuna::__function_names! { functions steps stored }
     let bools = &x.isnan().stored();
@@ -428,7 +436,7 @@ fn steps_of_entries() -> BTreeMap<String, Step> {
     lacuna::__function_names! { parts steps complex }
     let arrays = [4, 5].map(|length| Lazy::from(ArrayD::<f64>::ones(vec![length, 2])));
     // The names of what they are written as.
-    for (name, of) in [("matmul", "matmul_with"), ("unique_counts", "unique"), ("sddmm", "mul")] {
+    for (name, of) in [("matmul", "matmul_with"), ("unique_counts", "unique"), ("sddmm", "mul"), ("trace", "sum")] {
         let step = steps[of].clone();
         steps.insert(name.into(), step);
     }

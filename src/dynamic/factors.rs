@@ -1,13 +1,13 @@
 //! Products of a dynamically typed tensor with dense factors. A factor that is a tensor is converted to an array. If
 //! the operation on static types returns an array, the result is an array.
 
-use ndarray::{Array, ArrayD, Dimension};
+use ndarray::{Array, ArrayD, Dimension, Ix1};
 
 use super::array::AnyArray;
 use super::routes::{in_type, on_upstream};
 use super::select::narrow;
 use super::view::on_operands;
-use super::widen::{OverflowRule, widened, zeros_of};
+use super::widen::{OverflowRule, no_order, widened, zeros_of};
 use super::zip::check_types;
 use super::{AnyOperand, AnyTensor, AnyValue, Erased};
 use crate::base::error::{Error, Result};
@@ -141,6 +141,44 @@ on_operands! {
             let (dx, dm) = ops::ttm_backward(&widened(self)?, &dense("the matrix", matrix)?, axis, &g.dense()?)?;
             Ok((self.found(Ok(dx))?, of_factor(matrix, dm)?))
         })
+    }
+
+    /// Returns the weighted mean along an axis, rounded once: see [`average`](crate::average()).
+    ///
+    /// # Errors
+    ///
+    /// - the errors of [`average`](crate::average());
+    /// - `TypesDiffer`: the element types differ;
+    /// - `NoOrder`: the elements are complex.
+    pub fn average<'r>(&self, weights: impl Into<AnyOperand<'r>>, axis: impl Position) -> Result<AnyTensor> {
+        let (weights, axis) = (weights.into(), narrow(axis.to_i128()));
+        check_types(op::average.name, &[self, weights])?;
+        in_type!([OwnFloat Truth Signed Unsigned] self.dtype(), T => {
+            let weights = dense::<T, Ix1>("the weights", weights)?;
+            self.found(ops::average(&widened::<T>(self)?, &weights, axis))
+        }, else => Err(no_order(op::average.name, self)))
+    }
+
+    /// Returns the gradient of `average` with respect to the operand: see [`grad::average`](crate::grad::average).
+    ///
+    /// # Errors
+    ///
+    /// - the errors of [`grad::average`](crate::grad::average);
+    /// - `TypesDiffer`: the element type of the weights differs;
+    /// - `NoOrder`: the elements are complex;
+    /// - `NotRepresentable`: the elements of the upstream gradient are not floats.
+    pub fn average_backward<'r>(
+        &self,
+        upstream: impl Into<AnyOperand<'r>>,
+        weights: impl Into<AnyOperand<'r>>,
+        axis: impl Position,
+    ) -> Result<AnyTensor> {
+        let (upstream, weights, axis) = (upstream.into(), weights.into(), narrow(axis.to_i128()));
+        check_types(op::average_backward.name, &[self, weights])?;
+        in_type!([Truth Signed Unsigned Float] self.dtype(), T => {
+            let (x, weights) = (widened::<T>(self)?, dense::<T, Ix1>("the weights", weights)?);
+            on_upstream!([OwnFloat] upstream, g => self.found(ops::average_backward(&x, g, &weights, axis)))
+        }, else => Err(no_order(op::average_backward.name, self)))
     }
 
     /// Returns the dot product of each lane along an axis with a vector: see [`ttv()`](crate::ttv()).

@@ -218,6 +218,51 @@ on_operands! {
         Ok((self.topk(k, axis)?, index))
     }
 
+    /// Returns the covariances of all pairs of variables, each rounded once: see [`cov`](crate::cov()).
+    ///
+    /// # Errors
+    ///
+    /// - the errors of [`cov`](crate::cov());
+    /// - `NoOrder`: the elements are complex.
+    pub fn cov(&self, axis: impl Position, ddof: u64) -> Result<AnyArray> {
+        in_type!([OwnFloat Truth Signed Unsigned] self.dtype(), T => {
+            Ok(AnyArray::from(ops::cov(&widened::<T>(self)?, axis, ddof)?).into())
+        }, else => Err(no_order(op::cov.name, self)))
+    }
+
+    /// Returns the correlations of all pairs of variables, each rounded once: see [`corrcoef`](crate::corrcoef()).
+    ///
+    /// # Errors
+    ///
+    /// - the errors of [`corrcoef`](crate::corrcoef());
+    /// - `NoOrder`: the elements are complex.
+    pub fn corrcoef(&self, axis: impl Position) -> Result<AnyArray> {
+        in_type!([OwnFloat Truth Signed Unsigned] self.dtype(), T => {
+            Ok(AnyArray::from(ops::corrcoef(&widened::<T>(self)?, axis)?).into())
+        }, else => Err(no_order(op::corrcoef.name, self)))
+    }
+
+    /// Returns the exact sum of a diagonal of each matrix, rounded once: see [`trace`](crate::trace()).
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`trace`](crate::trace()).
+    pub fn trace(&self, offset: isize) -> Result<AnyTensor> {
+        let view = self;
+        by!(sums view, op::trace, x => ops::trace(x, offset))
+    }
+
+    /// Returns the gradient of `trace`: see [`grad::trace`](crate::grad::trace).
+    ///
+    /// # Errors
+    ///
+    /// - the errors of [`grad::trace`](crate::grad::trace);
+    /// - `NotRepresentable`, `NoOperation`: an element type does not have the operation.
+    pub fn trace_backward<'u>(&self, upstream: impl Into<AnyOperand<'u>>, offset: isize) -> Result<AnyTensor> {
+        let (view, upstream) = (self, upstream.into());
+        by!(real_zeros view, upstream, op::trace, x, g => ops::trace_backward(x, g, offset))
+    }
+
     /// Returns the distinct values and their counts: see [`unique`](crate::unique()).
     ///
     /// Both results are arrays of rank 1.

@@ -7,6 +7,7 @@
 //! Products of two `f64` values have an accumulator of twice the size, [`Products`].
 
 use super::accumulator_bytes::{Saved, byte, split};
+use super::dyadic::Dyadic;
 
 /// The exponent of the last bit of the smallest `f64`.
 const MIN_EXPONENT: i32 = -1074;
@@ -144,6 +145,16 @@ impl<const DIGITS: usize, const BELOW: usize> Digits<DIGITS, BELOW> {
             Some((root, last)) => FloatFormat::F64.nearest(root.unsigned_abs().into(), last + (exponent - odd) / 2),
             None => f64::NAN,
         }
+    }
+
+    /// Returns the sum with all digits; a sum that is not finite is an error.
+    pub(super) fn number(&self) -> Result<Dyadic, f64> {
+        if self.special != 0.0 {
+            return Err(self.special);
+        }
+        let mut magnitude = self.clone();
+        let is_negative = magnitude.make_positive();
+        Ok(Dyadic::new(magnitude.digits.iter().map(|&digit| digit as u32).collect(), Self::LAST, is_negative))
     }
 
     /// Returns a few values that add up to the sum, if it has few digits or is not finite.

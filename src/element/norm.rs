@@ -4,7 +4,7 @@ use super::accumulator_bytes::Saved;
 use super::exact::{FloatFormat, Products};
 use super::in_f64::ExactInF64;
 use super::interleaved::{Interleaved, RunResults};
-use super::pair::{self, Pair, has_square, two_product};
+use super::pair::{self, Pair};
 use super::total::{Accumulator, FloatTotal};
 
 /// The number of magnitudes or squares computed together. The number is small, so that short slices fill blocks.
@@ -86,9 +86,7 @@ pub(crate) struct Squares {
 /// Returns the square of a value as two floats, if the two floats represent it exactly. If the value is not finite, the
 /// first float represents its square.
 fn square(value: f64) -> Option<Pair> {
-    let is_held = has_square(value);
-    let (square, error) = if is_held { two_product(value, value) } else { (value * value, 0.0) };
-    (is_held || !value.is_finite()).then_some([square, error])
+    pair::product(value, value)
 }
 
 impl Squares {

@@ -78,10 +78,23 @@ pub(super) fn over([high, low]: Pair, count: u128, kind: FloatFormat) -> Option<
     if count == 1 {
         return kind.round(sum, error == 0.0);
     }
-    let Quotient { near, is_certain, is_exact } = divide(sum, error, 0.0, divisor(count));
+    quotient([sum, error], divisor(count), kind)
+}
+
+/// Returns a pair divided by a float, rounded to a float type, if floats determine the quotient. The first float of the
+/// pair is the nearest to its sum.
+pub(super) fn over_float(pair: Pair, divisor: f64, kind: FloatFormat) -> Option<f64> {
+    // Quotients are then far from both ends of the float range.
+    let is_mid_size = (1e-40..1e40).contains(&divisor);
+    if is_mid_size { quotient(two_sum(pair[0], pair[1]).into(), divisor, kind) } else { None }
+}
+
+#[inline(always)]
+fn quotient([sum, error]: Pair, divisor: f64, kind: FloatFormat) -> Option<f64> {
+    let Quotient { near, is_certain, is_exact } = divide(sum, error, 0.0, divisor);
     match is_certain {
         true => kind.round(near, is_exact),
-        false if kind == FloatFormat::F64 => by_remainder(sum, error, divisor(count)),
+        false if kind == FloatFormat::F64 => by_remainder(sum, error, divisor),
         false => None,
     }
 }
@@ -215,6 +228,17 @@ struct Quotients {
 #[inline(always)]
 pub(super) fn sums_of<T: Copy>(values: &[T], runs: &Interleaved, float: impl Fn(T) -> f64) -> RunResults<Pair> {
     Sums::of::<T, false>(values, runs, float, [0.0; INTERLEAVED]).known()
+}
+
+/// Returns the product of two values as two floats, if they represent it exactly. If the product is not finite, the
+/// first float represents it.
+#[inline(always)]
+pub(super) fn product(a: f64, b: f64) -> Option<Pair> {
+    match has_square(a) & has_square(b) {
+        true => Some(two_product(a, b).into()),
+        false if a.is_finite() && b.is_finite() => None,
+        false => Some([a * b, 0.0]),
+    }
 }
 
 /// Returns whether two floats represent the square of a value exactly.

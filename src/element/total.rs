@@ -6,6 +6,7 @@ use num_complex::Complex;
 use smallvec::SmallVec;
 
 use super::accumulator_bytes::Saved;
+use super::dyadic::Dyadic;
 use super::exact::{Exact, FloatFormat, Products};
 use super::factor::Scaled;
 use super::in_f64::ExactInF64;
@@ -242,6 +243,16 @@ impl FloatTotal {
         let few = rest.map_or(&[][..], |rest| &rest.few);
         self.pair.iter().chain(few).for_each(|&value| digits.add(value));
         digits
+    }
+
+    /// Returns the total with all digits; a total that is not finite is an error.
+    pub(super) fn number(&self) -> Result<Dyadic, f64> {
+        self.digits().number()
+    }
+
+    /// Returns the total as two floats, if they represent it.
+    pub(super) fn as_pair(&self) -> Option<Pair> {
+        self.rest.is_none().then_some(self.pair)
     }
 
     /// Returns the total divided by `count`, rounded to a float type, as an `f64`.

@@ -200,6 +200,7 @@ impl<'a> Lowering<'a> {
                 _ => self.step(op, &places, at),
             },
             op if op.is(&op::diff) => self.diff(&places, at),
+            op if op.is(&op::trace) => self.trace(&places, at),
             op if op.is(&op::block) => self.block(places[0][0], at),
             op => self.step(op, &places, at),
         }
@@ -216,6 +217,17 @@ impl<'a> Lowering<'a> {
             joined.push(self.joined(row, -1, at));
         }
         Ok(self.joined(&Low::List(joined.into()), -2, at))
+    }
+
+    /// Returns the steps of a trace: the sum of a diagonal. The sum of a view counts the stored entries of the diagonal.
+    fn trace(&mut self, places: &[&[Id]], at: &Range<usize>) -> Found<Low> {
+        let diagonal = match (self.step(&op::diagonal, places, at)?, &self.found[places[0][0]]) {
+            (Low::Step(diagonal), Low::Stored(_)) => Low::Stored(diagonal),
+            (diagonal, _) => diagonal,
+        };
+        let mut inputs = Vec::new();
+        let args = [diagonal.arg(&mut inputs), Arg::Axes(Axes::from(-1))];
+        Ok(self.push(Call::of(&op::sum, args), inputs, CallPositions { call: at.clone(), arguments: Vec::new() }))
     }
 
     /// Returns the step of a difference. `prepend` and `append` are first joined with the operand.

@@ -239,6 +239,21 @@ static SINGLE: &[(&str, Run)] = listed! {
         let upstream = call.whole("upstream")?;
         call.done(call.seen("x")?.diff_backward(upstream, call.call().order(), call.last_axis()))
     };
+    cov |call| {
+        let ddof = call.call().integer("ddof").map_or(1, |ddof| ddof as u64);
+        call.done(call.whole("x")?.cov(call.position("axis"), ddof))
+    };
+    corrcoef |call| call.done(call.whole("x")?.corrcoef(call.position("axis")));
+    average |call| {
+        let weights = call.whole("weights")?;
+        call.done(call.seen("x")?.average(weights, call.position("axis")))
+    };
+    average_backward |call| {
+        let (upstream, weights) = (call.whole("upstream")?, call.whole("weights")?);
+        call.done(call.seen("x")?.average_backward(upstream, weights, call.position("axis")))
+    };
+    // In the graph of an expression, the steps `diagonal` and `sum` replace this call.
+    trace |call| wrong(call.at(), "an index cannot contain a trace");
     unique |call| call.done(call.seen("x")?.unique().map(|(values, _)| values));
     unique_counts |call| call.done(call.seen("x")?.unique().map(|(_, counts)| counts));
     eye |call| {

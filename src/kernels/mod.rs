@@ -7,6 +7,7 @@
 pub(crate) mod any;
 pub(crate) mod bits;
 pub(crate) mod coords;
+pub(crate) mod covariance;
 pub(crate) mod dense_sparse;
 pub(crate) mod dots;
 pub(crate) mod extreme;

@@ -11,7 +11,7 @@ use super::call::{Arg, Call};
 use super::lengths::wrong_rank;
 use super::node::{ErasedValue, Node, StepImpl, downcast};
 use super::source::{ArrayRanges, ByRanges};
-use super::steps::{LazyStored, Steps, family, found, methods, step, step_impl};
+use super::steps::{LazyStored, Steps, family, found, methods, operand, step, step_impl};
 use super::text::text_of_array;
 use super::value::{ByChunks, Chunked, Elements, Gather, Gathered, Kind, Value};
 use super::{Lazy, kit};
@@ -20,7 +20,7 @@ use crate::base::error::{Error, Result};
 use crate::base::recycle;
 use crate::base::shape::Shape;
 use crate::convert::dense_array;
-use crate::element::{DType, Element, Float, Number, Numeric, Ring};
+use crate::element::{DType, Element, Float, Number, Numeric, Real, Ring};
 use crate::ops::moved::Moves;
 use crate::ops::{self, OpSpec, Operand, op};
 use crate::pattern::Pattern;
@@ -215,6 +215,81 @@ impl<T: Ring, X: Steps<Elem = T>> Lazy<X> {
             ttv_backward => along_back::<F, X::Of<F>>(),
         );
         Lazy::step(call, [&self.node, &array.node], StepImpl { family, ..along::<T, X>() })
+    }
+}
+
+/// Returns the implementation of weighted means.
+fn averaged<X: Steps<Elem: Real>>() -> StepImpl {
+    step_impl!(X::Of<<X::Elem as Ring>::Deviation>, |node, inputs| {
+        let (x, weights) = (operand::<X>(node, &inputs[0]), downcast::<ArrayD<X::Elem>>(&inputs[1]));
+        found::<X, _>(ops::average(&x, weights, node.args().position("axis", 0)))
+    })
+}
+
+/// Returns the step of the weighted means of all elements or of stored entries.
+#[track_caller]
+fn average<X: Steps<Elem: Real>>(
+    x: &Lazy<X>,
+    of: Arg,
+    weights: &Lazy<ArrayD<X::Elem>>,
+    axis: isize,
+) -> Lazy<X::Of<<X::Elem as Ring>::Deviation>> {
+    let call = Call::of(&op::average, [of, Arg::Input(1), Arg::Integer(axis as i128)]);
+    let family = family!(
+        X::Elem, [X: Steps]
+        average => averaged::<X::Of<F>>(),
+        average_backward => step_impl!(X::Of<F>, |node, inputs| {
+            let (x, g) = (operand::<X::Of<F>>(node, &inputs[0]), downcast::<X::Of<F>>(&inputs[1]));
+            let (weights, axis) = (downcast::<ArrayD<F>>(&inputs[2]), node.args().position("axis", 0));
+            found::<X::Of<F>, _>(ops::average_backward(&x, g, weights, axis))
+        }),
+    );
+    Lazy::step(call, [&x.node, &weights.node], StepImpl { family, ..averaged::<X>() })
+}
+
+/// # Statistics of variables
+///
+/// Each method is documented at the function of the same name.
+impl<T: Real, X: Steps<Elem = T>> Lazy<X> {
+    methods! {
+        "The step [`cov`](crate::cov())." => cov(x, axis: isize, ddof: u64) -> Lazy<ArrayD<T::Deviation>> {
+            let run = step_impl!(ArrayD<T::Deviation>, |node, inputs| {
+                let ddof = node.args().integer("ddof").map_or(1, |ddof| ddof as u64);
+                ops::cov(downcast::<X>(&inputs[0]), node.args().position("axis", 0), ddof)
+            });
+            let args = [Arg::Input(0), Arg::Integer(axis as i128), Arg::Integer(ddof.into())];
+            Lazy::step(Call::of(&op::cov, args), [&x.node], run)
+        }
+        "The step [`corrcoef`](crate::corrcoef())." => corrcoef(x, axis: isize) -> Lazy<ArrayD<T::Deviation>> {
+            let run = step_impl!(ArrayD<T::Deviation>, |node, inputs| {
+                ops::corrcoef(downcast::<X>(&inputs[0]), node.args().position("axis", 0))
+            });
+            Lazy::step(Call::of(&op::corrcoef, [Arg::Input(0), Arg::Integer(axis as i128)]), [&x.node], run)
+        }
+    }
+}
+
+/// # Weighted means
+///
+/// Each method is documented at the function of the same name.
+impl<T: Real, X: Steps<Elem = T>> Lazy<X> {
+    methods! {
+        "The step [`average`](crate::average())." =>
+        average(x, weights: &Lazy<ArrayD<T>>, axis: isize) -> Lazy<X::Of<T::Deviation>> {
+            average(x, Arg::Input(0), weights, axis)
+        }
+    }
+}
+
+/// # Weighted means
+///
+/// Each method is documented at the function of the same name.
+impl<P: Pattern, T: Real> LazyStored<P, T> {
+    methods! {
+        "The step [`average`](crate::average()) of the stored entries." =>
+        average(x, weights: &Lazy<ArrayD<T>>, axis: isize) -> Lazy<Tensor<P, T::Deviation>> {
+            average(&x.x, Arg::Stored(0), weights, axis)
+        }
     }
 }
 

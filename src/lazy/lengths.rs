@@ -57,6 +57,10 @@ pub(super) fn of_call(call: &Call, inputs: &[&Shape]) -> Result<Option<Shape>> {
             _ => None,
         },
         ShapeRule::Reshaped => first.map(|x| reshaped(call, x)).transpose()?.flatten(),
+        ShapeRule::Variables => {
+            let side = |x: &Shape| ops::variables_of(x, call.position("axis", 0) as i128);
+            first.map(side).transpose()?.map(|side| [side, side].into())
+        }
         ShapeRule::Diagonal => {
             let side = |x| ops::diagonal_side(x, call.position("offset", 0));
             first.map(side).transpose()?.map(|side| [side, side].into())

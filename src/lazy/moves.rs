@@ -5,11 +5,13 @@ use ndarray::SliceInfoElem;
 use super::Lazy;
 use super::call::{Arg, Call};
 use super::kit::mover;
-use super::steps::{Steps, methods};
+use super::steps::{LazyStored, Steps, methods};
 use crate::base::axes::Axes;
 use crate::base::shape::Shape;
-use crate::element::Element;
+use crate::element::{Element, Ring};
 use crate::ops::{OpSpec, op};
+use crate::pattern::Pattern;
+use crate::tensor::Tensor;
 
 /// Returns the step of a move of elements.
 #[track_caller]
@@ -74,6 +76,30 @@ impl<T: Element, X: Steps<Elem = T>> Lazy<X> {
         }
         "The step [`diagonal`](crate::diagonal())." => diagonal(x, offset: isize) -> Lazy<X::Of<T>> {
             moved(x, &op::diagonal, [Arg::Integer(offset as i128)])
+        }
+    }
+}
+
+/// # Sums of diagonals
+///
+/// Each method is documented at the function of the same name.
+impl<T: Ring, X: Steps<Elem = T>> Lazy<X> {
+    methods! {
+        "Returns [`trace`](crate::trace()) as the steps `diagonal` and `sum`." =>
+        trace(x, offset: isize) -> Lazy<<X::Of<T> as Steps>::Of<T::Sum>> {
+            x.diagonal(offset).sum(-1)
+        }
+    }
+}
+
+/// # Sums of diagonals
+///
+/// Each method is documented at the function of the same name.
+impl<P: Pattern, T: Ring> LazyStored<P, T> {
+    methods! {
+        "Returns [`trace`](crate::trace()) of the stored entries as the steps `diagonal` and `sum`." =>
+        trace(x, offset: isize) -> Lazy<Tensor<P, T::Sum>> {
+            x.x.diagonal(offset).stored().sum(-1)
         }
     }
 }

@@ -104,6 +104,11 @@ macro_rules! operations {
             "Returns the largest elements along an axis with their positions"
             reduce::topk_index [] (k: usize, axis: impl Position)
                 -> ($Reduced<$Own, $elem>, $Reduced<$Own, u64>) [where $elem: Real];
+            "Returns the exact sum of a diagonal of each matrix, rounded once"
+            reduce::trace [] (offset: isize) -> $Reduced<$Own, result_of!(sum $elem)> [where $elem: Ring];
+            "Returns the weighted mean along an axis, rounded once"
+            reduce::average [] (weights: impl Factors<$elem>, axis: impl Position)
+                -> $Reduced<$Own, result_of!(deviation $elem)> [where $elem: Real];
             "Returns the distinct values and their counts"
             reduce::unique [] () -> (Vec<$elem>, Vec<u64>) [where $elem: Real];
             "Returns whether all elements are close to the elements of another operand"

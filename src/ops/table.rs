@@ -114,6 +114,8 @@ pub(crate) enum ShapeRule {
     Dots,
     Reshaped,
     Diagonal,
+    /// The length of `axis` of a matrix, twice.
+    Variables,
     /// The shape of a scalar, without axes.
     Scalar,
     /// An unknown shape. The values of the operands decide, or the operation has several results.
@@ -301,7 +303,7 @@ impl OpSpec {
             (_, Split::Product) => ShapeRule::Product,
             (_, Split::Moved) => ShapeRule::Moved,
             ("ttm", _) => ShapeRule::Contracted(2),
-            ("ttv", _) => ShapeRule::Contracted(1),
+            ("ttv" | "average", _) => ShapeRule::Contracted(1),
             ("gather" | "take_along_axis", _) => ShapeRule::Gathered,
             ("outer", _) => ShapeRule::Outer,
             ("kron", _) => ShapeRule::Kron,
@@ -312,6 +314,7 @@ impl OpSpec {
             ("reshape", _) => ShapeRule::Reshaped,
             ("reshape_as", _) => ShapeRule::Second,
             ("diag", _) => ShapeRule::Diagonal,
+            ("cov" | "corrcoef", _) => ShapeRule::Variables,
             ("allclose", _) => ShapeRule::Scalar,
             _ => ShapeRule::First,
         }
@@ -479,6 +482,15 @@ operations! {
     with_entries "x indices values" Whole;
     diag "x offset?" Whole [stores];
     block "rows" Whole;
+    // The sum of a diagonal. In graphs, `diagonal` and `sum` are its steps.
+    trace "x offset?" Whole;
+    // Weighted means, and covariances of variables.
+    cov "x axis? ddof?" Whole
+        [stores command(Cov, "Covariances of the rows or the columns of a matrix",
+            "tests/data/karate.mtx --axis 1 --limit 3")];
+    corrcoef "x axis?" Whole [stores];
+    average "x weights axis" Contracted;
+    average_backward "x upstream weights axis" Whole [linear];
     // Order and softmax. The other functions along an axis are in `table/along.rs`.
     topk_index "x k axis?" Along [stores];
     unique "x" Whole;

@@ -176,12 +176,14 @@ macro_rules! of_floats {
             plain topk(w.number, w.axis);
             plain flip(w.axis); plain roll(w.number as isize, w.axis); plain transpose(); plain move_axis(w.axis, 0);
             plain expand_dims(w.axis); plain squeeze(w.axis); plain tril(w.number as isize - 1);
-            plain triu(w.number as isize - 1); plain diagonal(w.number as isize - 1); plain repeat(w.number, w.axis);
+            plain triu(w.number as isize - 1); plain diagonal(w.number as isize - 1); plain trace(w.number as isize - 1); plain repeat(w.number, w.axis);
             plain tile([2, 1]); plain pad([(w.number, 0), (1, 0)]); plain broadcast_to([2, 3, 4]);
             plain take_axis(vec![w.number as i64 - 1, 0], w.axis); plain take(vec![w.number as u32, 0, 1]);
             plain take_axis(Take::at(vec![w.number as i64 * 5, -9]).wrap(), w.axis);
             plain take(Take::at(vec![w.number as i32 * 7]).clip());
             plain gather([vec![w.number as i64 - 1, 0], vec![-1, 0]]);
+            either take_along_axis: x.take_along_axis(last_of(x.shape(), w.axis), w.axis),
+                lacuna::take_along_axis(x, last_of(Some(x.lengths()), w.axis), w.axis);
             either slice: x.slice(s![.., w.number as isize..]), lacuna::slice(x, s![.., w.number as isize..]);
             either slice_backwards: x.slice(s![..;-1, w.number as isize]), lacuna::slice(x, s![..;-1, w.number as isize]);
             either group_by: x.sum(Axes::by(w.axis, &labels(x.shape(), w))),
@@ -236,6 +238,16 @@ fn labels(shape: Option<&[usize]>, with: With) -> Vec<usize> {
     let axis = if with.axis < 0 { with.axis + shape.len() as isize } else { with.axis };
     let length = usize::try_from(axis).ok().and_then(|axis| shape.get(axis)).copied().unwrap_or(0);
     (0..length).map(|at| at % (with.number + 1)).collect()
+}
+
+/// The last position of an axis for each position of the others, if there is such an axis.
+fn last_of(shape: Option<&[usize]>, axis: isize) -> ArrayD<i64> {
+    let mut lengths = shape.unwrap_or_default().to_vec();
+    let axis = if axis < 0 { axis + lengths.len() as isize } else { axis };
+    if let Some(length) = usize::try_from(axis).ok().and_then(|axis| lengths.get_mut(axis)) {
+        *length = 1;
+    }
+    ArrayD::from_elem(lengths, -1)
 }
 
 /// The steps of arrays of floats.

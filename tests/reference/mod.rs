@@ -28,4 +28,5 @@ pub mod softmax;
 pub mod structure;
 pub mod terms;
 pub mod unary;
+pub mod weighted;
 pub mod zip;

@@ -171,6 +171,19 @@ impl<T: Element> From<ErasedOperand<'_, T>> for ErasedResult<T> {
     }
 }
 
+impl<T: Element> ErasedOperand<'_, T> {
+    /// Returns a result as an operand that counts the same positions as this operand.
+    pub(in crate::ops) fn like<'a, U: Element>(&self, found: ErasedResult<U>) -> ErasedOperand<'a, U> {
+        match found {
+            ErasedResult::Tensor(found) => {
+                let counts_unstored = !matches!(self, ErasedOperand::Sparse(x) if !x.counts_unstored);
+                SparseOperand::of(SparseCow::Owned(found), counts_unstored).into()
+            }
+            ErasedResult::Array(found) => found.into(),
+        }
+    }
+}
+
 impl<U> ErasedResult<U> {
     pub(crate) fn into_tensor(self) -> Erased<U> {
         match self {

@@ -98,7 +98,7 @@ impl<T: Element> Fold<T> for CountNonzero {
 ///
 /// # Gradient
 ///
-/// There is no gradient, because the count is constant almost everywhere.
+/// The result does not have a gradient, because the count is constant almost everywhere.
 ///
 #[doc = page!(errors)]
 /// - `Uncountable`: a group has more than 2<sup>64</sup> − 1 nonzero positions.

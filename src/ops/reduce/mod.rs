@@ -8,7 +8,9 @@
 pub(crate) mod accumulators;
 mod all;
 mod any;
+mod average;
 mod count_nonzero;
+mod cov;
 pub(crate) mod dense;
 mod entries;
 mod extreme;
@@ -28,12 +30,17 @@ mod streamed;
 mod sum;
 mod topk;
 mod totals;
+mod trace;
 mod unique;
 mod var;
 
 pub use all::all;
 pub use any::any;
+pub use average::average;
 pub use count_nonzero::count_nonzero;
+#[cfg(feature = "lazy")]
+pub(crate) use cov::variables_of;
+pub use cov::{corrcoef, cov};
 pub use extreme::{max, min, nanmax, nanmin};
 pub use logsumexp::logsumexp;
 pub use nanmedian::{EvenCount, MedianGradient, Nanmedian, nanmedian, nanmedian_index};
@@ -45,17 +52,19 @@ pub use scan::{cumprod, cumsum, nancumprod, nancumsum};
 pub use sort::sort;
 pub use sum::{mean, nanmean, nansum, sum};
 pub use topk::{argsort, topk, topk_index};
+pub use trace::trace;
 pub use unique::unique;
 pub use var::{Var, nanstd, nanvar, std, var};
 // Inside the crate, a gradient is called `NAME_backward`.
 pub(crate) use {
-    any::*, extreme::*, logsumexp::*, nanmedian::*, norm::*, prod::*, quantile::*, scan::*, sort::*, sum::*, topk::*,
-    var::*,
+    any::*, average::*, extreme::*, logsumexp::*, nanmedian::*, norm::*, prod::*, quantile::*, scan::*, sort::*,
+    sum::*, topk::*, trace::*, var::*,
 };
 
 /// The gradients, by the names of their functions.
 pub(super) mod grad {
     pub use super::any::any_backward as any;
+    pub use super::average::average_backward as average;
     pub use super::extreme::{
         max_backward as max, min_backward as min, nanmax_backward as nanmax, nanmin_backward as nanmin,
     };
@@ -75,6 +84,7 @@ pub(super) mod grad {
         mean_backward as mean, nanmean_backward as nanmean, nansum_backward as nansum, sum_backward as sum,
     };
     pub use super::topk::topk_backward as topk;
+    pub use super::trace::trace_backward as trace;
     pub use super::var::{
         nanstd_backward as nanstd, nanvar_backward as nanvar, std_backward as std, var_backward as var,
     };

@@ -90,7 +90,7 @@ impl<T: Real> Holistic<T> for ExtremePosition {
 ///
 /// # Gradient
 ///
-/// There is no gradient, because a position is constant almost everywhere.
+/// The result does not have a gradient, because a position is constant almost everywhere.
 ///
 #[doc = page!(errors)]
 #[doc = page!(group_errors)]
@@ -132,7 +132,7 @@ pub fn argmin<X: Operand<Elem: Real>>(x: &X, axes: impl Into<Axes>) -> Result<X:
 ///
 /// # Gradient
 ///
-/// There is no gradient, because a position is constant almost everywhere.
+/// The result does not have a gradient, because a position is constant almost everywhere.
 ///
 #[doc = page!(errors)]
 #[doc = page!(group_errors)]
@@ -174,7 +174,7 @@ pub fn argmax<X: Operand<Elem: Real>>(x: &X, axes: impl Into<Axes>) -> Result<X:
 ///
 /// # Gradient
 ///
-/// There is no gradient, because a position is constant almost everywhere.
+/// The result does not have a gradient, because a position is constant almost everywhere.
 ///
 #[doc = page!(errors)]
 #[doc = page!(group_errors)]
@@ -217,7 +217,7 @@ pub fn nanargmin<X: Operand<Elem: Float>>(x: &X, axes: impl Into<Axes>) -> Resul
 ///
 /// # Gradient
 ///
-/// There is no gradient, because a position is constant almost everywhere.
+/// The result does not have a gradient, because a position is constant almost everywhere.
 ///
 #[doc = page!(errors)]
 #[doc = page!(group_errors)]

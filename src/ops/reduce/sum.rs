@@ -258,7 +258,6 @@ pub fn nansum<X: Operand<Elem: Inexact>>(x: &X, axes: impl Into<Axes>) -> Result
 /// as in [`numpy.mean`](https://numpy.org/doc/stable/reference/generated/numpy.mean.html).
 #[doc(alias = "numpy.mean")]
 #[doc(alias = "torch.mean")]
-#[doc(alias = "average")]
 pub fn mean<X: Operand<Elem: Ring>>(x: &X, axes: impl Into<Axes>) -> Result<X::Reduced<<X::Elem as Ring>::Mean>> {
     fold(x, Totals(Mean::<false>), &axes.into())
 }

@@ -111,7 +111,7 @@ pub fn take<'a, X: Operand, J: Position>(x: &X, positions: impl Into<Take<'a, J>
 ///
 /// # Implicit values
 ///
-/// `x` and `out` are arrays, so there are no implicit values.
+/// `x` and `out` are arrays, which do not have implicit values.
 ///
 /// # NaN
 ///

@@ -24,6 +24,8 @@ pub enum CommandKind {
     Fold,
     /// A variance.
     Var,
+    /// Covariances.
+    Cov,
     /// A median.
     Median,
     /// A quantile.

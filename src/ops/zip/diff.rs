@@ -12,10 +12,9 @@ use crate::base::limit::{default_limit, guard};
 use crate::convert::dense_array;
 use crate::element::{Element, Float, Numeric};
 use crate::ops::op;
-use crate::ops::operand::{ErasedOperand, ErasedResult, Operand, SparseOperand};
+use crate::ops::operand::{ErasedOperand, ErasedResult, Operand};
 use crate::ops::select::{moved, select_with, select_with_backward};
 use crate::tensor::Tensor;
-use crate::tensor::erased::SparseCow;
 
 /// The largest order of a difference. The entries of a sparse operand can be in one more difference per order.
 const MAX_ORDER: usize = 16;
@@ -46,22 +45,11 @@ fn difference<T: Numeric>(upper: &ErasedOperand<'_, T>, lower: &ErasedOperand<'_
 fn halves<'a, T: Element>(x: &'a ErasedOperand<'_, T>, axis: usize) -> Result<[ErasedOperand<'a, T>; 2]> {
     let ErasedOperand::Array(x) = x else {
         let [upper, lower] = moved::halves(x.lengths(), axis).map(|moves| select_with(x, &moves));
-        return Ok([like(x, upper?), like(x, lower?)]);
+        return Ok([x.like(upper?), x.like(lower?)]);
     };
     let length = x.array.len_of(Axis(axis));
     let part = |slice: Slice| x.array.slice_axis(Axis(axis), slice).into();
     Ok([part(Slice::from(length.min(1)..)), part(Slice::from(..length.saturating_sub(1)))])
-}
-
-/// Returns a result as an operand that counts the same positions as `x`.
-fn like<'a, T: Element>(x: &ErasedOperand<'_, T>, found: ErasedResult<T>) -> ErasedOperand<'a, T> {
-    match found {
-        ErasedResult::Tensor(found) => {
-            let counts_unstored = !matches!(x, ErasedOperand::Sparse(x) if !x.counts_unstored);
-            SparseOperand::of(SparseCow::Owned(found), counts_unstored).into()
-        }
-        ErasedResult::Array(found) => found.into(),
-    }
 }
 
 /// Returns the differences of order `n`.
@@ -70,7 +58,7 @@ fn differences<T: Numeric>(x: &ErasedOperand<'_, T>, n: usize, axis: usize) -> R
     // An axis without positions does not become shorter.
     match n.min(x.lengths()[axis]) {
         0 => select_with(x, &moved::unmoved(x.lengths())),
-        n => (1..n).try_fold(once(x)?, |found, _| once(&like(x, found))),
+        n => (1..n).try_fold(once(x)?, |found, _| once(&x.like(found))),
     }
 }
 

@@ -8,9 +8,9 @@ use lacuna::eval::{CommandKind, CommandSpec};
 
 use super::lists::{IsinArgs, TakeArgs, TakeBackwardArgs};
 use super::parameters::{
-    Parameter, axes, ddof, even, first_axis, is_stored_only, k, keep_dims, last_axis, method, of_stored, one_axis,
-    options, order, permutation, probability, slices, spec, stored_only, times, upstream, upstream_of, wrt_file,
-    wrt_operand,
+    Parameter, axes, ddof, ddof_of_sample, even, first_axis, is_stored_only, k, keep_dims, last_axis, method,
+    of_stored, one_axis, options, order, permutation, probability, slices, spec, stored_only, times, upstream,
+    upstream_of, variables, wrt_file, wrt_operand,
 };
 use super::shared::{EngineArgs, InputArgs, Output, Reading};
 use super::words::{RightArg, operand, semirings};
@@ -87,6 +87,7 @@ fn arguments(kind: CommandKind) -> (Operands, &'static [Parameter]) {
         CommandKind::Reduce => (Operands::One, &[axes, keep_dims]),
         CommandKind::Fold => (Operands::One, &[axes, keep_dims, stored_only]),
         CommandKind::Var => (Operands::One, &[axes, keep_dims, stored_only, ddof]),
+        CommandKind::Cov => (Operands::One, &[variables, ddof_of_sample]),
         CommandKind::Median => (Operands::One, &[axes, keep_dims, even, stored_only]),
         CommandKind::Quantile => (Operands::One, &[axes, keep_dims, stored_only, probability, method]),
         CommandKind::Norm => (Operands::One, &[axes, keep_dims, stored_only, order]),
@@ -116,7 +117,7 @@ pub(super) fn group_of(name: &str) -> &'static str {
             | CommandKind::Diff
             | CommandKind::Scan,
         ) => "Indexing",
-        Some(CommandKind::Matmul | CommandKind::Einsum) => "Products",
+        Some(CommandKind::Matmul | CommandKind::Einsum | CommandKind::Cov) => "Products",
         _ => "Reductions",
     }
 }
@@ -131,6 +132,7 @@ fn gradient_example(kind: CommandKind) -> &'static str {
     match kind {
         CommandKind::Reduce => "tests/data/titanic.npz --axis 3",
         CommandKind::Fold | CommandKind::Var | CommandKind::Median => "tests/data/mauna_loa_co2.mtx --axis 1",
+        CommandKind::Cov => "tests/data/karate.mtx --axis 1",
         CommandKind::Quantile => "tests/data/mauna_loa_co2.mtx --axis 1 --q 0.9",
         CommandKind::Norm => "tests/data/karate.mtx --axis 1",
         CommandKind::Topk => "tests/data/karate.mtx --k 2 --axis 1",

@@ -65,6 +65,14 @@ pub(super) fn ddof() -> Arg {
         .default_value("0")
 }
 
+pub(super) fn ddof_of_sample() -> Arg {
+    ddof().help("Delta degrees of freedom, subtracted from the number of observations").default_value("1")
+}
+
+pub(super) fn variables() -> Arg {
+    first_axis().help("The axis of the variables: 0 for rows, 1 for columns")
+}
+
 pub(super) fn even() -> Arg {
     option("even", "RULE", "Median of an even count: mean of the middle two, or the lower one")
         .long("middle")
