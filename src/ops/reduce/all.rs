@@ -92,7 +92,7 @@ impl<T: Element> Fold<T> for All {
 ///
 /// # Gradient
 ///
-/// There is no gradient, because the result is constant almost everywhere.
+/// The result does not have a gradient, because the result is constant almost everywhere.
 ///
 #[doc = page!(errors)]
 ///
