@@ -222,7 +222,7 @@ pub fn cov<X: Operand<Elem: Real>>(
 /// let x = CooTensor::new([3, 4], vec![rows, columns], vec![1.0, 2.0, 2.0, 4.0, 1.0, 1.0], 0.0)?;
 /// let r = corrcoef(&x, 0)?;
 /// assert_eq!(r[[0, 1]], 1.0);
-/// assert!((r[[0, 2]] + 0.9045340337332909).abs() < 1e-15);
+/// assert!(f64::abs(r[[0, 2]] + 0.9045340337332909) < 1e-15);
 /// assert_eq!(r, corrcoef(&x.to_dense()?, 0)?);
 /// # Ok::<(), lacuna::Error>(())
 /// ```

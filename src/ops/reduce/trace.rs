@@ -52,7 +52,7 @@ use crate::ops::select::{diagonal, moved, select_with_backward};
 /// use lacuna::{CooTensor, trace};
 /// use lacuna::ndarray::arr2;
 ///
-/// let x = CooTensor::from_dense(&arr2(&[[1, 2, 0], [3, 4, 5]]), 0)?;
+/// let x: CooTensor<i64> = CooTensor::from_dense(&arr2(&[[1, 2, 0], [3, 4, 5]]), 0)?;
 /// assert_eq!(trace(&x, 0)?.item()?, 5);
 /// assert_eq!(trace(&x, 1)?.item()?, 7);
 /// assert_eq!(trace(&x, 0)?.to_dense()?, trace(&x.to_dense()?, 0)?);
