@@ -678,21 +678,21 @@ def fsum32(group):
 
 @line("average")
 def average(maker, name):
-    case, dense, *_ = maker.of_shape("i4", maker.shape(1))
+    case, dense, *_ = maker.of_shape("i8", maker.shape(1))
     axis = maker.below(dense.ndim)
     length = dense.shape[axis]
     weights = [int(weight) for weight in maker.rng.integers(-3, 9, length)]
     total, moved = sum(weights), np.moveaxis(dense, axis, -1)
     found = [float(Fraction(sum(int(a) * w for a, w in zip(lane, weights)), total)) if total else np.nan
              for lane in moved.reshape(int(np.prod(moved.shape[:-1], dtype=int)), length)]
-    text = f"average(x, array(\"int32\", [{length}], {weights}), axis={axis})"
+    text = f"average(x, array(\"int64\", [{length}], {weights}), axis={axis})"
     return asked(text, {"x": case}, np.array(found, "f8").reshape(moved.shape[:-1]))
 
 
 @line("cov", "corrcoef")
 def covariances(maker, name):
     shape = [maker.below(5), maker.below(6)]
-    case, dense, *_ = maker.of_shape("i4", shape)
+    case, dense, *_ = maker.of_shape("i8", shape)
     axis, ddof = maker.below(2), maker.below(3)
     rows = [[int(value) for value in row] for row in (dense if axis == 0 else dense.T)]
     n = shape[1 - axis]
@@ -717,7 +717,7 @@ def covariances(maker, name):
 
 @line("trace")
 def trace(maker, name):
-    dtype = str(maker.rng.choice(["i8", "u1", "i4"]))
+    dtype = str(maker.rng.choice(["i8", "u1"]))
     case, dense, *_ = maker.of_shape(dtype, maker.shape(2))
     offset = int(maker.rng.integers(-3, 4))
     expected = maker.fitting(np.trace(dense.astype(object), offset, -2, -1), "u8" if dtype == "u1" else "i8")
