@@ -37,6 +37,8 @@ macro_rules! accumulator {
     (@any Ring $($row:tt)*) => { accumulator!($($row)*) };
     (@real Real $($row:tt)*) => { accumulator!($($row)*) };
     (@float Float $($row:tt)*) => { accumulator!($($row)*) };
+    (@float Inexact $($row:tt)*) => { accumulator!($($row)*) };
+    (@inexact Inexact $($row:tt)*) => { accumulator!($($row)*) };
     (@$elements:ident $($row:tt)*) => { None };
     ([whole] $($row:tt)*) => { None };
     ([passes] $($row:tt)*) => { None };

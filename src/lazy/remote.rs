@@ -19,7 +19,7 @@ use crate::base::axes::Axes;
 use crate::base::error::Result;
 use crate::base::index::Index;
 use crate::element::accumulator_bytes::{bytes_of, values_of};
-use crate::element::{DType, Element, Float, Number, Real, Ring};
+use crate::element::{DType, Element, Float, Inexact, Number, Real, Ring};
 use crate::kernels::partial::Reducer;
 use crate::ops::{Nanmedian, Norm, OpSpec, accumulators, op};
 use crate::pattern::CooPattern;
@@ -171,6 +171,11 @@ macro_rules! accumulators {
             /// Returns how ordered elements are reduced; `None` for other reductions.
             pub fn of_real<T: Real>(&self, fill: T) -> Option<Reducer> {
                 self.reducer(fill, &[$((&op::$name, accumulator!(@real $bound $stream T, $name, $options))),*])
+            }
+
+            /// Returns how complex numbers are reduced by what only they and floats have; `None` for other reductions.
+            pub fn of_inexact<T: Inexact>(&self, fill: T) -> Option<Reducer> {
+                self.reducer(fill, &[$((&op::$name, accumulator!(@inexact $bound $stream T, $name, $options))),*])
             }
 
             /// Returns how floats are reduced; `None` for other reductions.

@@ -312,7 +312,10 @@ macro_rules! how_of {
                 let fill = fill_of::<$real>($none)?;
                 $fold.of_real::<$real>(fill).or_else(|| $fold.of_any::<$real>(fill))
             })*
-            $(DType::$Complex => $fold.of_any::<$complex>(fill_of::<$complex>($none)?),)*
+            $(DType::$Complex => {
+                let fill = fill_of::<$complex>($none)?;
+                $fold.of_inexact::<$complex>(fill).or_else(|| $fold.of_any::<$complex>(fill))
+            })*
             #[allow(unreachable_patterns)] // all element types may be enabled
             _ => None,
         }
