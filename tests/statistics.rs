@@ -283,3 +283,21 @@ fn covariances_name_what_they_cannot_do() {
     assert_eq!(any.corrcoef(0).unwrap(), array(x.corrcoef(0).unwrap()));
     assert!(any.stored().cov(0, 1).is_err());
 }
+
+#[test]
+fn a_broadcast_array_is_not_copied_without_bound() {
+    let one = ndarray::arr0(1.0);
+    let vast = one.broadcast((2, 1 << 31)).unwrap();
+    assert!(matches!(lacuna::cov(&vast, 0, 0), Err(lacuna::Error::TooLarge { .. })));
+}
+
+/// The fast rounding of a product without an exponent keeps the sign of what underflows.
+#[cfg(feature = "half")]
+#[test]
+fn a_product_of_halves_that_underflows_keeps_its_sign() {
+    let x = ndarray::arr1(&[half::f16::from_f32(-1e-4), half::f16::from_f32(1e-4)]);
+    let found = lacuna::prod(&x, lacuna::Axes::all()).unwrap();
+    assert_eq!(found.first().unwrap().to_bits(), half::f16::NEG_ZERO.to_bits());
+    let x = ndarray::arr1(&[half::bf16::from_f32(-1e-30), half::bf16::from_f32(1e-30)]);
+    assert_eq!(lacuna::cumprod(&x, 0).unwrap()[[1]].to_bits(), half::bf16::NEG_ZERO.to_bits());
+}

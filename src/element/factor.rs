@@ -92,7 +92,8 @@ impl Scaled {
         }
         // A significand without an exponent is the number itself.
         if let (0, Some(nearest)) = (self.exponent, kind.round(self.significand, true)) {
-            return nearest;
+            // A product that underflows keeps its sign.
+            return nearest.copysign(self.significand);
         }
         let Scaled { significand, exponent } = self.normal();
         let integer = significand.abs() * 2f64.powi(52);

@@ -1,7 +1,5 @@
 //! Covariances and correlations of the variables of a matrix.
 
-use std::borrow::Cow;
-
 use ndarray::ArrayD;
 
 use crate::base::alloc::{self, Allocated};
@@ -10,7 +8,7 @@ use crate::base::error::{Error, Result};
 use crate::base::index::{Index, Position};
 use crate::base::limit::{default_limit, guard};
 use crate::base::shape::Shape;
-use crate::convert::dense_array;
+use crate::convert::{dense_array, dense_bytes, elements_of};
 use crate::element::products::{FloatFormat, exact_parts, format_of};
 use crate::element::{Float, Real, Ring};
 use crate::kernels::coords::by_width;
@@ -92,10 +90,9 @@ fn of_variables<T: Real>(
             let view = if is_transposed { x.array.view().reversed_axes() } else { x.array.view() };
             let observations = view.shape()[1];
             let offsets = alloc::collect((0..count + 1).map(|row| row * observations))?;
-            let values = match view.to_slice() {
-                Some(values) => Cow::Borrowed(values),
-                None => Cow::Owned(alloc::collect(view.iter().copied())?),
-            };
+            let limit = default_limit(dense_bytes(&view));
+            guard::<f64>("the observations in order", view.len() as u128, limit, "compute in chunks")?;
+            let values = elements_of(&view)?;
             let terms = terms_of(values.iter().copied(), [0.0; 2])?;
             let entries = RowTerms { offsets: &offsets, columns: None, terms: &terms, count: observations };
             of(&VariableRows::new(entries, true)?, format_of::<T::Deviation>())?
@@ -142,6 +139,8 @@ fn of_variables<T: Real>(
 /// - `AxisOutOfRange`: `axis` is not an axis of a matrix;
 /// - `Argument`: `x` is a stored view;
 /// - `TooLarge`: the result exceeds 1 GiB;
+/// - `TooLarge`: `x` is a broadcast array, and a copy of all its elements as `f64` needs more than the larger of 1 GiB
+///   and 16 times the bytes of the array before broadcasting;
 /// - `OutOfMemory`: an allocation fails.
 ///
 /// # Complexity
