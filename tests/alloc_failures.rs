@@ -538,7 +538,7 @@ mod operations {
     #[test]
     fn groups() {
         begin(LIST);
-        fn of_groups<P: Pattern>(what: &str, x: &Tensor<P, f64>) {
+        fn of_groups<P: Pattern>(what: &str, x: &Tensor<P, f64>, matrix: &Tensor<P, f64>) {
             let fail = |name: &str, run: &dyn Fn() -> Result<()>| {
                 fail_all(&format!("{name} of {what}"), || (), |()| run());
             };
@@ -546,7 +546,6 @@ mod operations {
             let factors: Vec<f64> = labels.iter().map(|&label| label as f64 + 1.0).collect();
             let sums = x.sum(1).unwrap();
             let weights = x.sum([0, 2]).unwrap().to_dense().unwrap();
-            let matrix = x.reshape([60, 2_000]).unwrap();
             fail("prod", &|| x.prod(1).map(drop));
             fail("prod_backward", &|| grad::prod(x, &sums, 1).map(drop));
             fail("norm", &|| x.norm(0).map(drop));
@@ -578,8 +577,9 @@ mod operations {
             fail("scale by a tensor", &|| x.scale(0, &sums.sum(1)?).map(drop));
         }
         let x = coo(&[60, 50, 40], 10_000);
-        of_groups("coo", &x);
-        of_groups("csr", &x.to_csr().unwrap());
+        let matrix = x.reshape([60, 2_000]).unwrap();
+        of_groups("coo", &x, &matrix);
+        of_groups("csr", &x.to_csr().unwrap(), &matrix.to_csr().unwrap());
     }
 
     fn maps<X: Operand<Elem = f64>>(what: &str, x: &X) {

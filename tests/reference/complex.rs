@@ -102,10 +102,12 @@ pub fn ln(x: Wide) -> Wide {
 /// Returns the exponential of a number with finite parts.
 fn finite_exp(x: Wide) -> Wide {
     let (sin, cos) = (libm::sin(x.im), libm::cos(x.im));
-    // A part may be finite although the magnitude is not. The difference is exact.
-    let (near, far) = if x.re > 700.0 { (x.re - 700.0, libm::exp(700.0)) } else { (x.re, 1.0) };
-    let near = libm::exp(near);
-    Complex::new(near * cos * far, near * sin * far)
+    // A part may be finite although the magnitude is not. The differences are exact if a part is finite. The factors are at
+    // least 1 after the first product, so a subnormal sine does not lose digits.
+    let steps = usize::from(x.re > 700.0) + usize::from(x.re > 1400.0);
+    let near = libm::exp(x.re - 700.0 * steps as f64);
+    let part = |part: f64| (0..steps).fold(part, |part, _| part * libm::exp(700.0)) * near;
+    Complex::new(part(cos), part(sin))
 }
 
 /// Returns the exponential.
@@ -145,9 +147,12 @@ pub fn sqrt(x: Wide) -> Wide {
     }
 }
 
-/// Returns the square. The real part is a product, which does not cancel, and a real part of zero is +0.0.
+/// Returns the square. The real part is a product, which does not cancel, and a real part of zero is +0.0. The sum of
+/// equal parts may overflow, but not their difference.
 pub fn square(x: Wide) -> Wide {
-    Complex::new((x.re - x.im) * (x.re + x.im) + 0.0, 2.0 * (x.re * x.im))
+    let is_balanced = x.re.abs() == x.im.abs() && x.re.is_finite();
+    let re = if is_balanced { 0.0 } else { (x.re - x.im) * (x.re + x.im) + 0.0 };
+    Complex::new(re, 2.0 * (x.re * x.im))
 }
 
 /// Returns the reciprocal. For zero and for infinite numbers, each part is that of `numpy.reciprocal`.
@@ -218,6 +223,9 @@ pub fn pow(x: Wide, y: Wide) -> Wide {
     }
     if y == ONE {
         return x;
+    }
+    if y == ONE + ONE && x.is_finite() {
+        return square(x);
     }
     if y.im == 0.0 && y.re.abs() < 100.0 && y.re == y.re.trunc() {
         let power = integer_power(x, y.re as i32);
