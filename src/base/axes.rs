@@ -333,59 +333,55 @@ impl From<RangeFull> for Axes {
     }
 }
 
-macro_rules! axes_from {
-    ($($type:ty),*) => {$(
-        impl From<$type> for Axes {
-            fn from(axis: $type) -> Self {
-                Axes::listed([axis])
-            }
-        }
-
-        impl<const N: usize> From<[$type; N]> for Axes {
-            fn from(axes: [$type; N]) -> Self {
-                Axes::listed(axes)
-            }
-        }
-
-        impl<const N: usize> From<&[$type; N]> for Axes {
-            fn from(axes: &[$type; N]) -> Self {
-                Axes::listed(axes.iter().copied())
-            }
-        }
-
-        impl From<&[$type]> for Axes {
-            fn from(axes: &[$type]) -> Self {
-                Axes::listed(axes.iter().copied())
-            }
-        }
-
-        impl From<&Vec<$type>> for Axes {
-            fn from(axes: &Vec<$type>) -> Self {
-                Axes::listed(axes.iter().copied())
-            }
-        }
-
-        impl From<Vec<$type>> for Axes {
-            fn from(axes: Vec<$type>) -> Self {
-                Axes::listed(axes)
-            }
-        }
-
-        impl From<Range<$type>> for Axes {
-            fn from(axes: Range<$type>) -> Self {
-                if axes.is_empty() { Axes::none() } else { Axes::run(axes.start.as_axis(), (axes.end - 1).as_axis()) }
-            }
-        }
-
-        impl From<RangeInclusive<$type>> for Axes {
-            fn from(axes: RangeInclusive<$type>) -> Self {
-                if axes.is_empty() { Axes::none() } else { Axes::run(axes.start().as_axis(), axes.end().as_axis()) }
-            }
-        }
-    )*};
+impl<A: Position> From<A> for Axes {
+    fn from(axis: A) -> Self {
+        Axes::listed([axis.to_i128()])
+    }
 }
 
-axes_from!(i32, isize, usize);
+impl<A: Position, const N: usize> From<[A; N]> for Axes {
+    fn from(axes: [A; N]) -> Self {
+        Axes::from(&axes[..])
+    }
+}
+
+impl<A: Position, const N: usize> From<&[A; N]> for Axes {
+    fn from(axes: &[A; N]) -> Self {
+        Axes::from(&axes[..])
+    }
+}
+
+impl<A: Position> From<&[A]> for Axes {
+    fn from(axes: &[A]) -> Self {
+        Axes::listed(axes.iter().map(|axis| axis.to_i128()))
+    }
+}
+
+impl<A: Position> From<&Vec<A>> for Axes {
+    fn from(axes: &Vec<A>) -> Self {
+        Axes::from(&axes[..])
+    }
+}
+
+impl<A: Position> From<Vec<A>> for Axes {
+    fn from(axes: Vec<A>) -> Self {
+        Axes::from(&axes[..])
+    }
+}
+
+impl<A: Position> From<Range<A>> for Axes {
+    fn from(axes: Range<A>) -> Self {
+        let (start, end) = (axes.start.to_i128(), axes.end.to_i128());
+        if start < end { Axes::run(start.as_axis(), (end - 1).as_axis()) } else { Axes::none() }
+    }
+}
+
+impl<A: Position + PartialOrd> From<RangeInclusive<A>> for Axes {
+    fn from(axes: RangeInclusive<A>) -> Self {
+        let (first, last) = (axes.start().to_i128(), axes.end().to_i128());
+        if axes.is_empty() { Axes::none() } else { Axes::run(first.as_axis(), last.as_axis()) }
+    }
+}
 
 impl From<&Axes> for Axes {
     fn from(axes: &Axes) -> Self {

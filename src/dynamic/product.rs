@@ -14,7 +14,7 @@ use crate::ops::op;
 use crate::ops::{self, SEMIRINGS, matmul_with_entries, ways};
 use crate::pattern::AnyPattern;
 
-/// Returns the product of matrices. Floats run in their own type, because each sum is rounded; integers are exact.
+/// Returns the product of matrices. Floats run in their own type, because each addition is rounded; integers are exact.
 pub(super) fn matmul(left: AnyOperand<'_>, right: RightOperand<'_>) -> Result<AnyValue> {
     let RightOperand::Operand(right) = right else {
         let why = "a number does not have rows and columns; use mul".into();

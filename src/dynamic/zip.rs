@@ -442,35 +442,34 @@ impl AnyOperand<'_> {
     }
 }
 
-/// Defines the comparison of tensors and of stored views within a tolerance.
-macro_rules! comparisons_within_a_tolerance {
-    ($($operand:ty),*) => {$(
-        impl $operand {
-            /// Returns whether each element is close to the element of another operand or to a number.
-            ///
-            /// See [`is_close`](crate::is_close()). If the formats of the tensors differ, the result is in coordinate
-            /// format.
-            ///
-            /// # Errors
-            ///
-            /// - the errors of [`is_close`](crate::is_close());
-            /// - `TypesDiffer`: the element types differ;
-            /// - `NoOperation`: the elements are `bool`;
-            /// - `Cast`: the number cannot be converted to the element type.
-            pub fn is_close<'r>(
-                &self,
-                right: impl Into<Right<'r>>,
-                tolerance: impl Into<Tolerance>,
-            ) -> Result<AnyTensor> {
-                is_close(self.into(), right.into().into(), false, tolerance.into()).map(OperandResult::of)
-            }
-        }
-    )*};
+impl AnyStored<'_> {
+    /// Returns whether each stored entry is close to the element of another operand or to a number.
+    ///
+    /// See [`is_close`](crate::is_close()).
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`AnyTensor::is_close`].
+    pub fn is_close<'r>(&self, right: impl Into<Right<'r>>, tolerance: impl Into<Tolerance>) -> Result<AnyTensor> {
+        is_close(self.into(), right.into().into(), false, tolerance.into()).map(OperandResult::of)
+    }
 }
 
-comparisons_within_a_tolerance!(AnyTensor, AnyStored<'_>);
-
 impl AnyTensor {
+    /// Returns whether each element is close to the element of another operand or to a number.
+    ///
+    /// See [`is_close`](crate::is_close()). If the formats of the tensors differ, the result is in coordinate format.
+    ///
+    /// # Errors
+    ///
+    /// - the errors of [`is_close`](crate::is_close());
+    /// - `TypesDiffer`: the element types differ;
+    /// - `NoOperation`: the elements are `bool`;
+    /// - `Cast`: the number cannot be converted to the element type.
+    pub fn is_close<'r>(&self, right: impl Into<Right<'r>>, tolerance: impl Into<Tolerance>) -> Result<AnyTensor> {
+        is_close(self.into(), right.into().into(), false, tolerance.into()).map(OperandResult::of)
+    }
+
     /// Returns whether two tensors of the same type are equal within a tolerance.
     ///
     /// See [`allclose`](crate::allclose()).

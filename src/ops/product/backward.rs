@@ -27,8 +27,8 @@ use crate::plan::product_rows::RowEntries;
 ///
 /// Each sum of *dx* has eight partial sums. The term of each *j* is added to partial sum *j* mod 8. The partial sums
 /// are added as ((0 + 1) + (2 + 3)) + ((4 + 5) + (6 + 7)). The terms of *dy* are added in the order of *i*. Each
-/// product and each sum is rounded. 16-bit floats are rounded only once, at the end. The gradients are therefore
-/// bitwise identical for arrays and both formats.
+/// multiplication and each addition is rounded. 16-bit floats are rounded only once, at the end. The gradients are
+/// therefore bitwise identical for arrays and both formats.
 ///
 /// # Shapes
 ///

@@ -16,10 +16,10 @@ pub(super) fn plain<T: Ring>(operation: &'static str) -> Product<PlusTimes, T> {
 ///
 /// *z*<sub>i,j</sub> = Σ<sub>k</sub> *x*<sub>i,k</sub> · *y*<sub>k,j</sub>
 ///
-/// Each sum starts from `+0.0` and adds its terms in the order of *k*. Each product and each sum is rounded, without
-/// fused multiply-add. `f16` and `bf16` are added in `f32` and rounded once. Integers are exact. For `bool`, products
-/// are "and" and sums are "or". Skipping the terms of unstored positions does not change any bit. The result is
-/// therefore bitwise identical for both formats, for arrays and for any number of threads.
+/// Each sum starts from `+0.0` and adds its terms in the order of *k*. Each multiplication and each addition is
+/// rounded, without fused multiply-add. `f16` and `bf16` are added in `f32` and rounded once. Integers are exact. For
+/// `bool`, products are "and" and sums are "or". Skipping the terms of unstored positions does not change any bit. The
+/// result is therefore bitwise identical for both formats, for arrays and for any number of threads.
 ///
 /// # Shapes
 ///

@@ -76,8 +76,8 @@ fn held<X: Operand>(x: &X, factors: &[ArrayViewD<'_, X::Elem>]) -> usize {
 /// *z*<sub>ir</sub> = Σ<sub>jk…</sub> ((*x*<sub>ijk…</sub> · *b*<sub>jr</sub>) · *c*<sub>kr</sub>) …
 ///
 /// The factors are multiplied in the order of their axes, and the terms are added in row-major order from +0.0. Each
-/// product and each sum is rounded, without fused multiply-add. 16-bit floats are computed in `f32` and rounded once.
-/// Integers are exact if each product fits in 128 bits.
+/// multiplication and each addition is rounded, without fused multiply-add. 16-bit floats are computed in `f32` and
+/// rounded once. Integers are exact if each product fits in 128 bits.
 ///
 /// # Shapes
 ///
@@ -291,7 +291,7 @@ fn moved<S: Data>(array: ArrayBase<S, IxDyn>, from: usize, to: usize) -> ArrayBa
 /// Multiplies each lane of an operand along an axis by a matrix.
 ///
 /// *z*<sub>…q…</sub> = Σ<sub>k</sub> *x*<sub>…k…</sub> · *m*<sub>qk</sub>, where *m* is the matrix. The terms are added
-/// in increasing order of *k*, from +0.0. Each product and each sum is rounded, without fused multiply-add.
+/// in increasing order of *k*, from +0.0. Each multiplication and each addition is rounded, without fused multiply-add.
 ///
 /// # Shapes
 ///

@@ -145,10 +145,10 @@ methods_of_patterns! {
     /// *z*<sub>ij</sub> = Σ<sub>k</sub> *l*<sub>ik</sub> · *r*<sub>jk</sub> at every stored (i, j): *l* times *r*
     /// transposed. Axes of the pattern before the last two are batches.
     ///
-    /// Each product and each sum is rounded, and nothing is fused. The product of index *k* is added to partial sum *k*
-    /// mod 8. The partial sums are added as ((0+1)+(2+3))+((4+5)+(6+7)). The result is therefore bitwise identical for
-    /// every format and any number of threads. 16-bit floats are summed in `f32` and rounded once. Integers are exact.
-    /// For `bool`, products are "and" and sums are "or".
+    /// Each multiplication and each addition is rounded, and nothing is fused. The product of index *k* is added to
+    /// partial sum *k* mod 8. The partial sums are added as ((0+1)+(2+3))+((4+5)+(6+7)). The result is therefore
+    /// bitwise identical for every format and any number of threads. 16-bit floats are summed in `f32` and rounded
+    /// once. Integers are exact. For `bool`, products are "and" and sums are "or".
     ///
     /// # Shapes
     ///
@@ -305,8 +305,8 @@ pub fn pattern_sddmm_backward<P: Pattern, T: Float, L: Dimension, R: Dimension>(
 /// *dx*<sub>ij</sub> = *dz*<sub>ij</sub> · Σ<sub>k</sub> *l*<sub>ik</sub> · *r*<sub>jk</sub> on the pattern of *x*.
 /// *dl*<sub>ik</sub> = Σ<sub>j</sub> (*dz*<sub>ij</sub> · *x*<sub>ij</sub>) · *r*<sub>jk</sub> and *dr*<sub>jk</sub> =
 /// Σ<sub>i</sub> (*dz*<sub>ij</sub> · *x*<sub>ij</sub>) · *l*<sub>ik</sub> are sums over the stored entries, in
-/// increasing order, from +0.0. Each product and each sum is rounded. 16-bit floats are summed in `f32`. A factor that
-/// is used for several batches receives the sum over these batches.
+/// increasing order, from +0.0. Each multiplication and each addition is rounded. 16-bit floats are summed in `f32`. A
+/// factor that is used for several batches receives the sum over these batches.
 ///
 /// # Shapes
 ///
