@@ -89,9 +89,10 @@
 //!
 //! # Guarantees
 //!
-//! - If `f(x)` returns a result, `f(x).to_dense()` is bitwise identical to `f(x.to_dense())`, with two exceptions: the
-//!   payload of a computed NaN, and the sign of a computed zero at an unstored position. The computation does not build
-//!   the dense array. This guarantee does not apply to stored views and [`matmul_with`], which use only stored entries.
+//! - If `f(x)` returns a result, `f(x).to_dense()` is bitwise identical to `f(x.to_dense())`. The two exceptions are
+//!   the payload of a computed NaN, and the sign of a computed zero at an unstored position. The computation does not
+//!   build the dense array. This guarantee does not apply to stored views and [`matmul_with`], which use only stored
+//!   entries.
 //! - The pattern of a result depends on the patterns, fills and index arguments of an operation, and never on stored
 //!   values. A stored zero stays stored. The exceptions are [`prune`](Tensor::prune), [`select`](Tensor::select),
 //!   [`filter_entries`](Tensor::filter_entries), [`nonzero`](Tensor::nonzero) and conversions from dense arrays.

@@ -152,7 +152,7 @@ pub enum Error {
         found: Shape,
     },
 
-    /// Tensors to be concatenated have different ranks, or different lengths on an axis that is not concatenated.
+    /// Tensors to be concatenated differ in rank, or in the length of another axis.
     ///
     /// Make the lengths of all other axes equal with `slice` or `pad`.
     #[error(
@@ -223,7 +223,7 @@ pub enum Error {
         length: usize,
     },
 
-    /// A shape does not broadcast: two lengths on an axis differ, and the length to repeat is not 1.
+    /// Two lengths on an axis differ, and the length to repeat is not 1.
     ///
     /// Align the axes with `expand_dims` or `permute_axes`.
     #[error("shape {left} does not broadcast {how} {right}{}", first_axes(.left, .right))]
@@ -258,7 +258,7 @@ pub enum Error {
         axis: usize,
     },
 
-    /// Tensors that must have the same fill, such as tensors to be concatenated, have different fills.
+    /// Tensors that must have the same fill, such as operands of `concat`, have different fills.
     ///
     /// Call `with_fill` on one of the tensors.
     #[error(
@@ -366,7 +366,7 @@ pub enum Error {
         instead: &'static str,
     },
 
-    /// An allocation failed. Any function that returns the `Result` of this crate may return this error.
+    /// An allocation failed. Any function with the `Result` of this crate may return this error.
     ///
     /// Free memory, or process the data in chunks.
     #[error("could not allocate {}; free memory, or process the data in chunks", with_unit(*.bytes))]
@@ -458,7 +458,7 @@ pub enum Error {
         coords: Option<Vec<usize>>,
     },
 
-    /// An operation on an infinite or NaN element and an unstored zero has a result that is not zero.
+    /// An infinite or NaN element and an unstored zero have a nonzero result.
     ///
     /// Operate on `x.stored()` and `y.stored()`, which combine only stored entries.
     #[error(
@@ -614,9 +614,9 @@ pub enum Error {
         operation: &'static str,
     },
 
-    /// An error occurred in a chunk of an axis. Positions in the cause are counted from the start of the chunk.
+    /// An error occurred in a chunk. Positions in the cause are relative to the chunk.
     ///
-    /// See the cause, and add the start of the chunk to the positions in the cause.
+    /// See the cause. Add the start of the chunk to positions in the cause.
     #[error("{}", in_range(*.axis, *.start, *.end, .cause))]
     InRange {
         /// The error within the chunk.

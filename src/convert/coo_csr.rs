@@ -59,7 +59,7 @@ impl<T: Element, I: Index> Tensor<CooPattern<I>, T> {
 
     /// Returns the tensor in compressed format, with a memory limit in bytes.
     ///
-    /// The method is [`to_csr`](Tensor::to_csr) with another limit for the offsets.
+    /// This method returns the same result as [`to_csr`](Tensor::to_csr), but accepts another limit for the offsets.
     ///
     /// # Errors
     ///
@@ -72,8 +72,8 @@ impl<T: Element, I: Index> Tensor<CooPattern<I>, T> {
 
     /// Converts the tensor to compressed format; the values are moved.
     ///
-    /// The method is [`to_csr`](Tensor::to_csr) by value. If no other tensor shares the values, the result can be
-    /// changed without a copy.
+    /// This method returns the same result as [`to_csr`](Tensor::to_csr), but consumes the tensor. If no other tensor
+    /// shares the values, the result can be changed without a copy.
     ///
     /// # Errors
     ///
@@ -116,8 +116,8 @@ impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
 
     /// Converts the tensor to coordinate format; the values are moved.
     ///
-    /// The method is [`to_coo`](Tensor::to_coo) by value. If no other tensor shares the values, the result can be
-    /// changed without a copy.
+    /// This method returns the same result as [`to_coo`](Tensor::to_coo), but consumes the tensor. If no other tensor
+    /// shares the values, the result can be changed without a copy.
     ///
     /// # Errors
     ///

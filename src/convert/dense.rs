@@ -50,7 +50,7 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
 
     /// Returns the dense array, with a memory limit in bytes.
     ///
-    /// The method is [`to_dense`](Tensor::to_dense) with another limit.
+    /// This method returns the same result as [`to_dense`](Tensor::to_dense), but accepts another limit.
     ///
     /// # Errors
     ///

@@ -357,7 +357,8 @@ impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
 
     /// Returns the tensor reshaped in row-major order, with a memory limit in bytes.
     ///
-    /// The method is [`reshape`](Tensor::reshape) with another limit for the new offsets.
+    /// This method returns the same result as [`reshape`](Tensor::reshape), but accepts another limit for the new
+    /// offsets.
     ///
     /// # Errors
     ///

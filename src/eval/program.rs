@@ -21,9 +21,9 @@ const LISTS: usize = 50;
 /// The first line is `lacuna program 1`. Each following line is a name, `=`, and an expression of the names of earlier
 /// lines. The last line is `result = ` and a list of names. A line that begins with `#` is a comment.
 ///
-/// The expression of an input is a call such as `input("x", "float64", "csr", [2, "?"])`, with the name by which the
-/// input is bound, the element type, the format and the lengths. The format is `"coo"`, `"csr"` or `"array"`, and the
-/// length `"?"` allows any length.
+/// The expression of an input is a call such as `input("x", "float64", "csr", [2, "?"])`. The arguments are the name by
+/// which the input is bound, the element type, the format and the lengths. The format is `"coo"`, `"csr"` or `"array"`,
+/// and the length `"?"` allows any length.
 ///
 /// `Display` writes the program as text. If [`to_text`](crate::lazy::Program::to_text) wrote the original text, both
 /// texts are identical.

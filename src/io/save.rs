@@ -12,9 +12,9 @@ use crate::io::atomic_write::{self, ReplacementFile};
 ///
 /// `write` writes to a temporary file, which replaces the target after `write` has succeeded.
 ///
-/// A target is written directly in three cases: the target is not a regular file, it was deleted, or it is the standard
-/// output of this program. Links are followed. The new file has the permissions of the old file and, as far as the
-/// system allows, its owner and group. Temporary files of terminated processes in the folder are removed.
+/// A target is written directly if it is not a regular file, if it was deleted, or if it is the standard output. Links
+/// are followed. The new file has the permissions of the old file and, as far as the system allows, its owner and
+/// group. Temporary files of terminated processes in the folder are removed.
 ///
 /// # Errors
 ///

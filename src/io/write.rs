@@ -31,8 +31,9 @@ use crate::tensor::erased::SparseRef;
 ///
 /// If the extension is followed by `.gz`, the file is compressed with gzip. The file appears only if writing succeeds.
 ///
-/// With the feature `parquet`, the tensor is written as a folder of tables in two cases: the path ends in a separator,
-/// or it names an existing folder with the extension `.parquet`. See [`DatasetWriter`](crate::io::DatasetWriter).
+/// With the feature `parquet`, the tensor is written as a folder of tables if the path ends in a separator. The same
+/// applies if the path names an existing folder with the extension `.parquet`. See
+/// [`DatasetWriter`](crate::io::DatasetWriter).
 ///
 /// # Errors
 ///

@@ -359,11 +359,11 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
 
     /// Applies `f` to every stored value, and once to the fill.
     ///
-    /// The pattern is shared.
+    /// The result shares the pattern of the tensor.
     ///
-    /// The dense form of the result is `f` of every element of the dense form, except for the sign of zeros and the
-    /// payload of NaNs at unstored positions. If `f` returns `-0.0` for the fill, the new fill is `+0.0`. A value that
-    /// becomes equal to the fill stays stored, and [`prune`](Tensor::prune) removes this value.
+    /// The dense form of the result is `f` of every element of the dense form of the tensor. Only the sign of zeros and
+    /// the payload of NaNs at unstored positions may differ. If `f` returns `-0.0` for the fill, the new fill is
+    /// `+0.0`. A value that becomes equal to the fill stays stored, and [`prune`](Tensor::prune) removes this value.
     ///
     /// # Errors
     ///

@@ -188,9 +188,9 @@ pub enum IsinKind {
 ///
 /// # Implicit values
 ///
-/// The result stores the positions that `x` stores (the pattern is shared), even if a value is `false`. The fill of the
-/// result is the result for the fill of `x`. For [`x.stored()`](crate::Tensor::stored), the fill is not tested. In this
-/// case, the fill of the result is `false`, or the fill of `x` if `x` has `bool` elements.
+/// The result shares the pattern of `x`, and stores a value even if the value is `false`. The fill of the result is the
+/// result for the fill of `x`. For [`x.stored()`](crate::Tensor::stored), the fill is not tested. In this case, the
+/// fill of the result is `false`, or the fill of `x` if `x` has `bool` elements.
 ///
 /// # NaN
 ///
@@ -292,7 +292,8 @@ pub fn isin<'a, X: Operand>(x: &X, members: impl Into<Isin<'a, X::Elem>>) -> Res
 ///
 /// # Complexity
 ///
-/// The complexity of [`isin()`]. The result reuses the memory of `out` if the memory is large enough.
+/// The complexity of [`isin()`]. For a sparse `x`, the results reuse the allocation of `out` if the allocation is large
+/// enough and not shared with another tensor.
 ///
 /// # Examples
 ///

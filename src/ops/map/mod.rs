@@ -75,7 +75,8 @@ fn quick<T: Float>(op: &OpSpec, f: impl Fn(f64) -> f64 + Copy + Sync) -> Each<im
 /// existing result is an array or a mutable view, of the same dimension type and any layout. The elements are `bool`.
 ///
 /// The previous contents of the existing result do not matter. A tensor reuses the allocation of its values if the
-/// allocation is large enough. The tensor shares its pattern with the operand, like a new result.
+/// allocation is large enough and not shared with another tensor. The tensor shares its pattern with the operand, like
+/// a new result.
 ///
 /// The trait is sealed.
 pub trait Answers<X: Operand>: sealed::Sealed {

@@ -33,8 +33,8 @@ use crate::plan::product_rows::RowEntries;
 /// # Shapes
 ///
 /// `upstream` has exactly the shape of the forward result. Each gradient has the shape of its operand. If a matrix is
-/// broadcast over batches, each sum of its gradient continues from one batch to the next, in row-major order of the
-/// batch axes.
+/// broadcast over batches, each sum of its gradient continues from one batch to the next. The batches are in row-major
+/// order.
 ///
 /// # Implicit values
 ///
@@ -55,8 +55,8 @@ use crate::plan::product_rows::RowEntries;
 /// # Errors
 ///
 /// - `ShapeMismatch`: `upstream` does not have the shape of the forward result;
-/// - `TooLarge`: a row of `upstream`, or the offsets of all rows, need more than the larger of 1 GiB and 16 times the
-///   bytes of all three operands;
+/// - `TooLarge`: a row of `upstream` or the offsets of all rows exceed both 1 GiB and 16 times the bytes of all three
+///   operands;
 /// - `TooLarge`: an operand has more than 2³² columns;
 /// - `TooLarge`: a broadcast operand needs more than the larger of 1 GiB and 16 times its bytes before broadcasting;
 /// - `Argument`, `NotBroadcastable`: as in [`matmul()`](crate::matmul()).

@@ -48,8 +48,8 @@ impl<'a> Einsum<'a> {
 
     /// Sets the order of the products: two operand indices per step.
     ///
-    /// After a step, the product replaces the operand of the first index in the list of operands, and the operand of
-    /// the second index is removed from the list.
+    /// After a step, the product replaces the operand of the first index in the list of operands. The operand of the
+    /// second index is removed from the list.
     pub fn order(self, order: impl Into<Vec<[usize; 2]>>) -> Self {
         Einsum { order: Some(order.into()), ..self }
     }
@@ -123,9 +123,9 @@ fn read<X: Operand<Elem: Ring>>(options: &Einsum<'_>, operands: &[&X]) -> Result
 ///
 /// # NaN
 ///
-/// NaN times any element is NaN. As in [`matmul`](crate::matmul()), the function returns an error if one factor of a
-/// product has an entry that is not finite, and the other factor has unstored zeros. The factors include intermediate
-/// products. If an operand is a stored view, the function does not return this error.
+/// NaN times any element is NaN. The function returns an error if one factor of a product has an entry that is not
+/// finite, and the other factor has unstored zeros. [`matmul`](crate::matmul()) has the same rule. Intermediate
+/// products are also factors. If an operand is a stored view, the function does not return this error.
 ///
 /// # Gradient
 ///

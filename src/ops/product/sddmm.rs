@@ -158,7 +158,7 @@ methods_of_patterns! {
     ///
     /// # Implicit values
     ///
-    /// The pattern is shared, and the fill is 0. Products at unstored positions are not computed.
+    /// The result shares the pattern, and the fill of the result is 0. Products at unstored positions are not computed.
     ///
     /// # NaN
     ///

@@ -151,9 +151,10 @@ fn dense<T: Float, G: Float>(
 ///
 /// # Implicit values
 ///
-/// For [`x.stored()`](Stored), the groups consist of stored entries, the pattern is shared, and the fill of the result
-/// is 0. An unstored position has the weight 0, as if its element were minus infinity. The function rejects a sparse
-/// tensor that is not a stored view, because unstored positions of the result would have several values.
+/// For [`x.stored()`](Stored), the groups consist of stored entries. The result shares the pattern of *x*, and the fill
+/// of the result is 0. An unstored position has the weight 0, as if its element were minus infinity. The function
+/// rejects a sparse tensor that is not a stored view, because unstored positions of the result would have several
+/// values.
 ///
 /// # NaN
 ///
@@ -214,8 +215,8 @@ pub fn softmax<X: Operand<Elem: Float>>(x: &X, axes: impl Into<Axes>) -> Result<
 ///
 /// # Implicit values
 ///
-/// For a stored view, an unstored position has minus infinity, the logarithm of the weight 0. The pattern is shared, as
-/// in [`softmax`](softmax()).
+/// For a stored view, an unstored position has minus infinity, the logarithm of the weight 0. The result shares the
+/// pattern of *x*, as in [`softmax`](softmax()).
 ///
 /// # NaN
 ///

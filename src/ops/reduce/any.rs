@@ -107,7 +107,7 @@ fn any_of_cells(kept: &KeptAxes<'_>, count: usize, truths: &dyn NonzeroBits) -> 
 /// A group consists of the positions that are reduced into one output element. A group with a stored entry has a stored
 /// result, even if the result is `false`. All other output elements hold the fill. The fill counts only in groups with
 /// unstored positions. The fill of the result is `true` if the fill of `x` is nonzero and the groups are not empty,
-/// otherwise `false`. If no axis is reduced, the pattern is shared.
+/// otherwise `false`. If no axis is reduced, the result shares the pattern of `x`.
 ///
 /// For [`x.stored()`](crate::Tensor::stored), only stored entries count, and the fill of the result is `false`.
 ///
@@ -123,11 +123,11 @@ fn any_of_cells(kept: &KeptAxes<'_>, count: usize, truths: &dyn NonzeroBits) -> 
 ///
 /// # Complexity
 ///
-/// Here *nnz* is the number of stored entries of `x`, *rank* is the number of axes, and *lanes* is the number of rows
-/// of a CSR tensor. A COO tensor takes O(nnz · rank) if the kept axes come first or if there are at most 32 output
-/// elements per entry, otherwise O(nnz · (rank + log nnz)). A CSR tensor takes O(nnz + lanes) if the kept axes come
-/// first, and otherwise the time of a COO tensor. An array takes O(number of elements). A reduction over all axes or of
-/// a long CSR lane stops soon after the first nonzero value.
+/// Here *nnz* is the number of stored entries of `x`, and *rank* is the number of axes. The number of rows of a CSR
+/// tensor is *lanes*. A COO tensor takes O(nnz · rank) if the kept axes come first, or if there are at most 32 output
+/// elements per entry. Otherwise, a COO tensor takes O(nnz · (rank + log nnz)). A CSR tensor takes O(nnz + lanes) if
+/// the kept axes come first, and otherwise the time of a COO tensor. An array takes O(number of elements). A reduction
+/// over all axes or of a long CSR lane stops soon after the first nonzero value.
 ///
 /// # Examples
 ///

@@ -249,7 +249,7 @@ pub fn average<X: Operand<Elem: Real>>(
 /// # NaN
 ///
 /// Elements of `x` do not change the gradient. If the weights that count add up to 0, or if a weight that counts is not
-/// finite, the gradient is NaN, except for an element of `upstream` that is 0.
+/// finite, the gradient is NaN. If an element of `upstream` is 0, its group receives the gradient 0.
 ///
 /// # Gradient
 ///

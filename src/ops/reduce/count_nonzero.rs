@@ -105,10 +105,10 @@ impl<T: Element> Fold<T> for CountNonzero {
 ///
 /// # Complexity
 ///
-/// Here *nnz* is the number of stored entries of `x`, *rank* is the number of axes, and *lanes* is the number of rows
-/// of a CSR tensor. A COO tensor takes O(nnz · rank) if the kept axes come first or if there are few output elements
-/// per entry, otherwise O(nnz · (rank + log nnz)). A CSR tensor takes O(nnz + lanes) if the kept axes come first, and
-/// otherwise the time of a COO tensor. An array takes O(number of elements).
+/// Here *nnz* is the number of stored entries of `x`, and *rank* is the number of axes. The number of rows of a CSR
+/// tensor is *lanes*. A COO tensor takes O(nnz · rank) if the kept axes come first, or if there are few output elements
+/// per entry. Otherwise, a COO tensor takes O(nnz · (rank + log nnz)). A CSR tensor takes O(nnz + lanes) if the kept
+/// axes come first, and otherwise the time of a COO tensor. An array takes O(number of elements).
 ///
 /// # Examples
 ///

@@ -104,9 +104,9 @@ fn of_variables<T: Real>(
 
 /// Returns the covariances of all pairs of variables, each rounded once.
 ///
-/// *c*<sub>ij</sub> = Σ<sub>k</sub> (*x*<sub>ik</sub> − *m*<sub>i</sub>) · (*x*<sub>jk</sub> − *m*<sub>j</sub>) / (*n* −
-/// ddof), for the variables *i* and *j*, the observations *k*, the number of observations *n*, and the mean
-/// *m*<sub>i</sub> of variable *i*.
+/// *c*<sub>ij</sub> = Σ<sub>k</sub> (*x*<sub>ik</sub> − *m*<sub>i</sub>) · (*x*<sub>jk</sub> − *m*<sub>j</sub>) / (*n*
+/// − ddof), for the variables *i* and *j* and the observations *k*. The number of observations is *n*, and
+/// *m*<sub>i</sub> is the mean of variable *i*.
 ///
 /// `axis` is the axis of the variables: 0 if each row is a variable, 1 if each column is a variable. The other axis is
 /// the axis of the observations. A `ddof` of 1 estimates the covariances of a population from a sample.
@@ -139,8 +139,8 @@ fn of_variables<T: Real>(
 /// - `AxisOutOfRange`: `axis` is not an axis of a matrix;
 /// - `Argument`: `x` is a stored view;
 /// - `TooLarge`: the result exceeds 1 GiB;
-/// - `TooLarge`: `x` is a broadcast array, and a copy of all its elements as `f64` needs more than the larger of 1 GiB
-///   and 16 times the bytes of the array before broadcasting;
+/// - `TooLarge`: `x` is a broadcast array, and a copy of its elements as `f64` exceeds both 1 GiB and 16 times the
+///   bytes before broadcasting;
 /// - `OutOfMemory`: an allocation fails.
 ///
 /// # Complexity
@@ -193,8 +193,8 @@ pub fn cov<X: Operand<Elem: Real>>(
 ///
 /// # NaN
 ///
-/// All correlations of a variable are NaN if an element of the variable is NaN or infinite, or if all elements of the
-/// variable are equal. Otherwise, the correlation of a variable with itself is 1.
+/// All correlations of a variable are NaN if an element of the variable is NaN or infinite, or if all its elements are
+/// equal. Otherwise, the correlation of a variable with itself is 1.
 ///
 /// # Gradient
 ///

@@ -129,14 +129,14 @@ impl<T: Real> Holistic<T> for MedianAndPosition {
 /// Returns the median over the given axes, ignoring NaN.
 ///
 /// *y*<sub>k</sub> = (*s*<sub>⌊(m−1)/2⌋</sub> + *s*<sub>⌊m/2⌋</sub>) / 2, where *s*<sub>0</sub> ≤ … ≤ *s*<sub>m−1</sub>
-/// are the *m* elements *x*<sub>k,r</sub> of a group that are not NaN, for *k* over the kept axes and *r* over the
-/// reduced axes.
+/// are the *m* elements *x*<sub>k,r</sub> of a group that are not NaN. The index *k* runs over the kept axes, and *r*
+/// over the reduced axes.
 ///
-/// For floats, the result has the type of the elements. For integers and `bool`, the result is `f64`. The elements are
-/// compared in their own type. Only the two middle values are converted to `f64` and then averaged. For example,
-/// `[i32::MAX, i32::MAX]` has the median 2147483647.0. If the sum of the two values overflows, the values are halved
-/// first. For example, `[f64::MAX, f64::MAX]` has the median `f64::MAX`. `f16` and `bf16` are averaged in `f32`. A zero
-/// result is `+0.0`. [`Nanmedian::lower`] selects the lower middle value instead.
+/// For floats, the result has the type of the elements. For integers and `bool`, the result has `f64` elements. The
+/// elements are compared in their own type. Only the two middle values are converted to `f64` and then averaged. For
+/// example, `[i32::MAX, i32::MAX]` has the median 2147483647.0. If the sum of the two values overflows, the values are
+/// halved first. For example, `[f64::MAX, f64::MAX]` has the median `f64::MAX`. `f16` and `bf16` are averaged in `f32`.
+/// A zero result is `+0.0`. [`Nanmedian::lower`] selects the lower middle value instead.
 ///
 /// Complex numbers do not have an order, so calls with complex elements do not compile (numpy uses the lexicographic
 /// order):
@@ -180,15 +180,15 @@ impl<T: Real> Holistic<T> for MedianAndPosition {
 ///
 /// # Complexity
 ///
-/// Here *nnz* is the number of stored entries of `x`, *rank* is the number of axes, and *lanes* is the number of rows
-/// of a CSR tensor. Grouping the entries of a COO tensor takes O(nnz · rank) if the kept axes come first, otherwise
-/// O(nnz · (rank + log nnz)). lacuna then selects the medians without a full sort, in O(nnz). A CSR tensor takes
-/// O(nnz + lanes) if the kept axes come first, and otherwise the time of a COO tensor. An array takes O(number of
+/// Here *nnz* is the number of stored entries of `x`, and *rank* is the number of axes. The number of rows of a CSR
+/// tensor is *lanes*. Grouping the entries of a COO tensor takes O(nnz · rank) if the kept axes come first, otherwise
+/// O(nnz · (rank + log nnz)). lacuna then selects the medians without a full sort, in O(nnz). If the kept axes come
+/// first, a CSR tensor takes O(nnz + lanes), and otherwise the time of a COO tensor. An array takes O(number of
 /// elements).
 ///
 /// Each thread holds at most two copies of the largest group. Contiguous groups of an array are read in place. If the
-/// groups are not contiguous, each thread copies about 2 MiB of groups at a time, but at least the groups that share a
-/// cache line.
+/// groups are not contiguous, each thread copies about 2 MiB of groups at a time. A copy contains at least the groups
+/// that share a cache line.
 ///
 /// # Examples
 ///
@@ -221,8 +221,8 @@ impl<T: Real> Holistic<T> for MedianAndPosition {
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 ///
-/// If all elements are literals without a type, write one literal with a type (`1.0_f64`), because the type of a median
-/// depends on the type of the elements. Otherwise rustc may report ``expected `f64`, found `!` ``:
+/// If all elements are literals without a type, write one literal with a type (`1.0_f64`). The type of a median depends
+/// on the type of the elements. Without a type, rustc may report ``expected `f64`, found `!` ``:
 ///
 /// ```
 /// # use lacuna::{CooTensor, nanmedian};
@@ -317,9 +317,9 @@ pub fn nanmedian_index<X: Operand<Elem: Real>>(
 /// Returns the gradient of [`nanmedian`], divided among the middle elements.
 ///
 /// *dx*<sub>k,r</sub> = ½ *dy*<sub>k</sub> [*x*<sub>k,r</sub> = *l*] / #*l* + ½ *dy*<sub>k</sub> [*x*<sub>k,r</sub> =
-/// *u*] / #*u*, where *dy* is the upstream gradient, and *l* and *u* are the lower and the upper middle value of the
-/// group. #*v* is the number of elements of the group that are equal to *v*, and a condition in square brackets is 1 if
-/// it holds, otherwise 0.
+/// *u*] / #*u*, where *dy* is the upstream gradient. The lower and the upper middle value of the group are *l* and *u*.
+/// The number of elements of the group that are equal to *v* is #*v*. A condition in square brackets is 1 if it holds,
+/// otherwise 0.
 ///
 /// All elements equal to the lower middle value receive equal parts of one half of the gradient. All elements equal to
 /// the upper middle value receive equal parts of the other half. If both middle values are equal, all elements equal to

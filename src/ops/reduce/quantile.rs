@@ -201,7 +201,8 @@ impl<T: Real, G: Float> Gradient<T, G> for QuantileGradient {
 /// If a group has a NaN, the result is NaN. Otherwise, the result is the same as for [`nanmedian`](crate::nanmedian()).
 ///
 /// *y*<sub>k</sub> = (*s*<sub>⌊(n−1)/2⌋</sub> + *s*<sub>⌊n/2⌋</sub>) / 2, where *s*<sub>0</sub> ≤ … ≤ *s*<sub>n−1</sub>
-/// are the *n* elements *x*<sub>k,r</sub> of a group, for *k* over the kept axes and *r* over the reduced axes.
+/// are the *n* elements *x*<sub>k,r</sub> of a group. The index *k* runs over the kept axes, and *r* over the reduced
+/// axes.
 ///
 /// The types, the options and the rule for the two middle values are the same as for [`nanmedian`](crate::nanmedian()).
 /// With [`Nanmedian::lower`], `median` returns the same values as `torch.median`.
@@ -310,7 +311,7 @@ fn checked<O: Op>(op: O, q: f64) -> Result<O> {
 ///
 /// *y*<sub>k</sub> = *s*<sub>⌊h⌋</sub> + (*s*<sub>⌈h⌉</sub> − *s*<sub>⌊h⌋</sub>) *t*, where *h* = *q* (*n* − 1) is the
 /// rank and *t* = *h* − ⌊*h*⌋. Here *s*<sub>0</sub> ≤ … ≤ *s*<sub>n−1</sub> are the *n* elements *x*<sub>k,r</sub> of a
-/// group, for *k* over the kept axes and *r* over the reduced axes. `q` is from 0 to 1.
+/// group. The index *k* runs over the kept axes, and *r* over the reduced axes. `q` is from 0 to 1.
 ///
 #[doc = page!(quantile_numbers)]
 ///
@@ -415,7 +416,7 @@ pub fn quantile_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
 ///
 /// *y*<sub>k</sub> = *s*<sub>⌊h⌋</sub> + (*s*<sub>⌈h⌉</sub> − *s*<sub>⌊h⌋</sub>) *t*, where *h* = *q* (*m* − 1) is the
 /// rank and *t* = *h* − ⌊*h*⌋. Here *s*<sub>0</sub> ≤ … ≤ *s*<sub>m−1</sub> are the *m* elements *x*<sub>k,r</sub> of a
-/// group that are not NaN, for *k* over the kept axes and *r* over the reduced axes. `q` is from 0 to 1.
+/// group that are not NaN. The index *k* runs over the kept axes, and *r* over the reduced axes. `q` is from 0 to 1.
 ///
 #[doc = page!(quantile_numbers)]
 ///

@@ -221,7 +221,8 @@ pub fn nansum<X: Operand<Elem: Inexact>>(x: &X, axes: impl Into<Axes>) -> Result
 ///
 /// The sum is exact, and the quotient is rounded once. The mean of equal floats is therefore this float, and the mean
 /// of floats lies between the smallest and the largest element. For example, `[MAX, MAX]` has the mean `MAX`. For
-/// floats and complex numbers, the result has the type of the elements. For integers and `bool`, the result is `f64`.
+/// floats and complex numbers, the result has the type of the elements. For integers and `bool`, the result has `f64`
+/// elements.
 ///
 #[doc = page!(reduction)]
 /// The fill of the result is the mean of a group in which each position holds the fill. For

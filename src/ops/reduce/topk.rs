@@ -171,8 +171,8 @@ pub fn topk_index<X: Operand<Elem: Real>>(
 /// # Implicit values
 ///
 /// Only stored entries have positions, so the function returns an error for a sparse tensor that is not a stored view.
-/// For `x.stored()`, the first results of a group are the positions of its entries. All other positions of the result
-/// are unstored, and the fill is `u64::MAX`.
+/// For `x.stored()`, the first results of a group are the positions of the stored entries. All other positions of the
+/// result are unstored, and the fill is `u64::MAX`.
 ///
 /// # NaN
 ///

@@ -11,7 +11,7 @@ use crate::ops::select::{diagonal, moved, select_with_backward};
 /// *y* = Σ<sub>k</sub> *d*<sub>k</sub>, with the [`diagonal()`](crate::diagonal()) *d* at `offset`. The main diagonal
 /// has the offset 0. A diagonal with a positive offset is above the main diagonal.
 ///
-/// The sum follows the rules of [`sum`]: a sum of floats is rounded once, a sum of signed integers is an `i64`, and a
+/// The sum follows the rules of [`sum`]. A sum of floats is rounded once. A sum of signed integers is an `i64`, and a
 /// sum of unsigned integers or `bool` is a `u64`.
 ///
 /// # Shapes
@@ -59,8 +59,8 @@ use crate::ops::select::{diagonal, moved, select_with_backward};
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 ///
-/// Definition: [`numpy.linalg.trace`](https://numpy.org/doc/stable/reference/generated/numpy.linalg.trace.html) of the
-/// array API standard.
+/// Definition: [`numpy.linalg.trace`](https://numpy.org/doc/stable/reference/generated/numpy.linalg.trace.html), as in
+/// the array API standard.
 #[doc(alias = "numpy.trace")]
 #[doc(alias = "torch.trace")]
 pub fn trace<X: Operand<Elem: Ring>>(x: &X, offset: isize) -> Result<X::Reduced<<X::Elem as Ring>::Sum>> {

@@ -341,9 +341,8 @@ impl<T: Real, G: Float> Gradient<T, G> for VarGradient {
 
 /// Returns the variance over the given axes.
 ///
-/// *y*<sub>k</sub> = Σ<sub>r</sub> (*x*<sub>k,r</sub> − *m*<sub>k</sub>)² / (*n* − `ddof`), where *m*<sub>k</sub> is
-/// the mean of the group and *n* is the number of elements of the group, for *k* over the kept axes and *r* over the
-/// reduced axes.
+/// *y*<sub>k</sub> = Σ<sub>r</sub> (*x*<sub>k,r</sub> − *m*<sub>k</sub>)² / (*n* − `ddof`), for *k* over the kept axes
+/// and *r* over the reduced axes. The mean of the group is *m*<sub>k</sub>, and *n* is the number of its elements.
 ///
 #[doc = page!(var_numbers)]
 ///
@@ -426,9 +425,8 @@ pub fn var_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
 
 /// Returns the standard deviation over the given axes.
 ///
-/// *y*<sub>k</sub> = √(Σ<sub>r</sub> (*x*<sub>k,r</sub> − *m*<sub>k</sub>)² / (*n* − `ddof`)), where *m*<sub>k</sub> is
-/// the mean of the group and *n* is the number of elements of the group, for *k* over the kept axes and *r* over the
-/// reduced axes.
+/// *y*<sub>k</sub> = √(Σ<sub>r</sub> (*x*<sub>k,r</sub> − *m*<sub>k</sub>)² / (*n* − `ddof`)), for *k* over the kept
+/// axes and *r* over the reduced axes. The mean of the group is *m*<sub>k</sub>, and *n* is the number of its elements.
 ///
 #[doc = page!(var_numbers)]
 ///
@@ -510,9 +508,9 @@ pub fn std_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
 
 /// Returns the variance over the given axes, ignoring NaN.
 ///
-/// *y*<sub>k</sub> = Σ<sub>r</sub> (*x*<sub>k,r</sub> − *m*<sub>k</sub>)² / (*n* − `ddof`), where *m*<sub>k</sub> is
-/// the mean and *n* the number of the elements of the group that are not NaN, for *k* over the kept axes and *r* over
-/// the positions of these elements.
+/// *y*<sub>k</sub> = Σ<sub>r</sub> (*x*<sub>k,r</sub> − *m*<sub>k</sub>)² / (*n* − `ddof`), for *k* over the kept axes
+/// and *r* over the positions of the elements that are not NaN. The mean of these elements is *m*<sub>k</sub>, and *n*
+/// is the number of these elements.
 ///
 #[doc = page!(nanvar_numbers)]
 ///
@@ -600,9 +598,9 @@ pub fn nanvar_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
 
 /// Returns the standard deviation over the given axes, ignoring NaN.
 ///
-/// *y*<sub>k</sub> = √(Σ<sub>r</sub> (*x*<sub>k,r</sub> − *m*<sub>k</sub>)² / (*n* − `ddof`)), where *m*<sub>k</sub> is
-/// the mean and *n* the number of the elements of the group that are not NaN, for *k* over the kept axes and *r* over
-/// the positions of these elements.
+/// *y*<sub>k</sub> = √(Σ<sub>r</sub> (*x*<sub>k,r</sub> − *m*<sub>k</sub>)² / (*n* − `ddof`)), for *k* over the kept
+/// axes and *r* over the positions of the elements that are not NaN. The mean of these elements is *m*<sub>k</sub>, and
+/// *n* is the number of these elements.
 ///
 #[doc = page!(nanvar_numbers)]
 ///

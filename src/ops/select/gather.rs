@@ -160,8 +160,8 @@ pub fn gather_backward<'a, X: Operand, J: Position, U: Operand>(
 
 /// Returns the elements along an axis at positions, with one position per element of the result.
 ///
-/// The element of the result at the coordinates (…, *k*, …) is the element of `x` at the coordinates (…, *p*, …), where
-/// *p* is the element of `positions` at (…, *k*, …). Only the coordinate on the axis differs. The positions of
+/// The element of the result at the coordinates (…, *k*, …) is the element of `x` at (…, *p*, …). Here *p* is the
+/// element of `positions` at (…, *k*, …). Only the coordinate on the axis differs. The positions of
 /// [`argsort`](crate::argsort()) of an array therefore result in [`sort`](crate::sort()) of the array. A negative
 /// position counts from the end.
 ///

@@ -58,8 +58,9 @@ use crate::tensor::erased::{Erased, SparseRef};
 ///
 /// # Complexity
 ///
-/// If all tensors together have *n* entries, the cost is O(*n* · rank) along the first axis of COO, and O(*n* · (rank +
-/// log *n*)) along any other axis. The cost along any axis of CSR is O(*n* + lanes · tensors).
+/// Let *n* be the number of entries of all tensors. The cost along the first axis of COO is O(*n* · rank). The cost
+/// along any other axis of COO is O(*n* · (rank + log *n*)). The cost along any axis of CSR is O(*n* + lanes ·
+/// tensors).
 ///
 /// # Examples
 ///

@@ -57,9 +57,9 @@ use crate::tensor::Tensor;
 /// shares the values and the columns of `x`, and costs O(lanes of the result) for the offsets.
 ///
 /// All other slices of COO cost O(rank) for each entry at the leading single positions and in the first range. All
-/// other slices of CSR cost O(log columns) for each lane of the result, and O(1) for each entry between the first and
-/// the last selected column. A negative step adds the cost of [`flip`](crate::flip()). For arrays, the cost is
-/// O(elements of the result · rank).
+/// other slices of CSR cost O(log columns) for each lane of the result. These slices also cost O(1) for each entry
+/// between the first and the last selected column. A negative step adds the cost of [`flip`](crate::flip()). For
+/// arrays, the cost is O(elements of the result · rank).
 ///
 /// # Examples
 ///

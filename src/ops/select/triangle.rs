@@ -201,9 +201,8 @@ pub fn triu_backward<X: Operand, U: Operand>(x: &X, upstream: &U, offset: isize)
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 ///
-/// Definition:
-/// [`numpy.linalg.diagonal`](https://numpy.org/doc/stable/reference/generated/numpy.linalg.diagonal.html) of the
-/// array API standard.
+/// Definition: [`numpy.linalg.diagonal`](https://numpy.org/doc/stable/reference/generated/numpy.linalg.diagonal.html),
+/// as in the array API standard.
 #[doc(alias = "diag")]
 pub fn diagonal<X: Operand>(x: &X, offset: isize) -> Result<X::Reduced<X::Elem>> {
     select_with(x, &on_diagonal(x.lengths(), offset)?)

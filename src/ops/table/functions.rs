@@ -17,7 +17,7 @@ use super::{CommandKind, OpSpec, Second, Split};
 /// | sentence | the first line of the pages of all methods, without a period |
 /// | `Bound` | the trait of the element types that have the function |
 /// | `Result` | the element type of the result: `Same`, `Bool`, `Magnitude` or `Part` |
-/// | `Kind …` | the kinds of element types that the function runs on; other types of a kind are widened |
+/// | `Kind …` | the supported kinds of element types; other types of a kind are widened |
 /// | `methods` | `arrays` if arrays have the method, `tensors` if `ndarray` or an operator has this name |
 /// | `name_backward` | the gradient, if there is one |
 /// | `Second` | the rule for the gradient of the gradient |

@@ -25,31 +25,31 @@ const WRITING: &str = "Options for writing and printing";
 /// The options for reading a file.
 #[derive(Debug, Args)]
 pub(crate) struct Reading {
-    /// The layout that the operation runs on [default: that of the file, otherwise coo]
+    /// Layout for the operation [default: that of the file, otherwise coo]
     #[arg(long, alias = "format", help_heading = READING, value_parser = formats(), value_name = "LAYOUT")]
     pub(crate) layout: Option<Format>,
-    /// Convert to this element type; floats are rounded, a value that does not fit is an error
+    /// Convert to this element type, rounding floats; values must fit
     #[arg(long, help_heading = READING, value_parser = dtypes(), value_name = "NAME")]
     pub(crate) dtype: Option<DType>,
-    /// The value of unstored positions in .mtx, .tns and scipy's .npz; for .npy, the value left unstored [default: 0]
+    /// Fill of .mtx, .tns, scipy's .npz; value to omit for .npy [default: 0]
     #[arg(long, help_heading = READING, value_parser = parse_fill, allow_hyphen_values = true, value_name = "V")]
     pub(crate) fill: Option<String>,
-    /// The shape of a .tns, whose entries only show a minimum; any other file must have it
+    /// Shape for files without one, such as .tns; must equal a stated shape
     #[arg(long, help_heading = READING, value_parser = parse_shape, allow_negative_numbers = true,
           value_name = "N,M,…")]
     pub(crate) shape: Option<Shape>,
-    /// Column names of a .parquet that does not describe a tensor: the axes, then the values
+    /// Column names of a .parquet without tensor metadata: axes, then values
     #[cfg(feature = "parquet")]
     #[arg(long, help_heading = READING, value_delimiter = ',', value_name = "NAME,…")]
     pub(crate) names: Option<Vec<String>>,
-    /// The rule for entries that the file repeats
+    /// Rule for repeated entries
     #[arg(long, help_heading = READING, value_enum, default_value_t = DuplicatesArg::Sum, value_name = "RULE")]
     pub(crate) duplicates: DuplicatesArg,
-    /// The memory limit of a file: bytes, or with K, M, G or T [default: in proportion to the file]
+    /// Memory limit in bytes, or with K, M, G or T [default: by file size]
     #[arg(long, help_heading = READING, value_parser = parse_bytes, allow_negative_numbers = true,
           value_name = "BYTES")]
     pub(crate) max_memory: Option<u64>,
-    /// The file format, if neither extension nor first bytes show it
+    /// File format, if it cannot be detected
     #[arg(long, help_heading = READING, value_parser = file_formats(), ignore_case = true, value_name = "FORMAT")]
     pub(crate) from: Option<FileFormat>,
 }
@@ -69,7 +69,7 @@ pub(crate) struct Output {
 /// The options for writing a file.
 #[derive(Debug, Args)]
 pub(crate) struct Writing {
-    /// The format of the output file, if its extension does not name it
+    /// Output format, if not named by the extension
     #[arg(long, help_heading = WRITING, value_parser = file_formats(), ignore_case = true, value_name = "FORMAT",
           requires = "output")]
     pub(crate) to: Option<FileFormat>,
@@ -85,7 +85,7 @@ pub(crate) struct Printing {
     /// Print the summary as a JSON object
     #[arg(long)]
     pub(crate) json: bool,
-    /// Number of entries to list [default: 10; as JSON all of at most 1000, otherwise none]
+    /// Entries to list [default: 10; JSON: all up to 1000, otherwise none]
     #[arg(long, alias = "head", help_heading = WRITING, value_parser = parse_limit, allow_negative_numbers = true,
           value_name = "N|all", conflicts_with = "all")]
     limit: Option<usize>,
@@ -104,10 +104,7 @@ impl Printing {
 /// The engine, and the folder for its temporary files.
 #[derive(Debug, Args)]
 pub(crate) struct EngineArgs {
-    #[cfg_attr(
-        feature = "parquet",
-        doc = " The engine: `chunks` for tables larger than memory; --max-memory then limits the values in memory"
-    )]
+    #[cfg_attr(feature = "parquet", doc = " The engine; `chunks` for tables larger than memory")]
     // Builds with one engine hide the option, but accept it: scripts may use it.
     #[cfg_attr(not(feature = "parquet"), doc = " The engine", arg(hide = true))]
     #[arg(long, help_heading = READING, value_parser = engines(), default_value = "threads", value_name = "ENGINE")]

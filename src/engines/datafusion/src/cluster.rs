@@ -87,7 +87,7 @@ fn rejected(why: impl Into<String>) -> Error {
 }
 
 impl Cluster {
-    /// Returns the workers at the given addresses.
+    /// Returns a cluster of the workers at the given addresses.
     ///
     /// An address is `http://127.0.0.1:8080`, for example. Workers on other machines need `https://…`. This function
     /// does not contact the workers. A query skips the workers that do not answer when the query starts.

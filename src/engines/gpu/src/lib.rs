@@ -102,8 +102,10 @@ impl Gpu {
         Gpu::opened(name, Setup::default(), false)
     }
 
-    /// Opens the fastest adapter with this number of invocations in a workgroup, as if no array had more than
-    /// `max_array_bytes` bytes and no kernel read more than `max_bytes` of one.
+    /// Opens the fastest adapter with the given limits.
+    ///
+    /// A workgroup has `group` invocations. No array has more than `max_array_bytes` bytes, and no kernel reads more
+    /// than `max_bytes` bytes of an array.
     #[doc(hidden)]
     pub fn limited(group: u32, max_array_bytes: u64, max_bytes: u64) -> Result<Self> {
         Gpu::opened("", Setup { group, max_array_bytes, max_bytes, altered: None }, false)
