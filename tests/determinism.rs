@@ -304,7 +304,7 @@ fn what_is_moved_is_the_same_at_any_number_of_threads() {
 fn every_machine_gives_the_same_functions_and_sums() {
     for (run, expected) in [
         (functions as fn() -> Vec<Bits>, 0x14b_3497_8a88_e572),
-        (functions_of_complex_numbers, 0x2bb7_da6e_4c43_487a),
+        (functions_of_complex_numbers, 0x712c_f9dc_8a71_3e19),
         (reductions, 0x3501_b2a1_d155_4b2c),
         (more_reductions, 0x50bf_870b_cfc2_3ff6),
     ] {
