@@ -94,8 +94,8 @@ pub(crate) fn ln(x: Wide) -> Wide {
 /// Returns the exponential of a number with finite parts.
 fn finite_exp(x: Wide) -> Wide {
     let (sin, cos) = (math::sin(x.im), math::cos(x.im));
-    // A part may be finite although the magnitude is not. The differences are exact if a part is finite. The factors are at
-    // least 1 after the first product, so a subnormal sine does not lose digits.
+    // A part may be finite although the magnitude is not. The differences are exact if a part is finite. All factors are
+    // at least 1 if there is a step, so a subnormal sine does not lose digits.
     let steps = usize::from(x.re > 700.0) + usize::from(x.re > 1400.0);
     let near = math::exp(x.re - 700.0 * steps as f64);
     let part = |part: f64| (0..steps).fold(part, |part, _| part * math::exp(700.0)) * near;
